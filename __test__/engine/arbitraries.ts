@@ -12,7 +12,18 @@ export interface World {
 // Words that are prefixes, parts, joins and misspellings of each other, in many scripts.
 const WORDS = [
   ...['sun', 'sunset', 'set', 'sunsets', 'sunst', 'flower', 'sunflower', 'flowers', 'flow', 'flwoer'],
-  ...['motherboard', 'mohterboard', 'motherbord', 'mother', 'board', 'keyboard', 'keybord', 'jeyboard'],
+  ...[
+    'motherboard',
+    'mohterboard',
+    'motherbord',
+    'mother',
+    'board',
+    'keyboard',
+    'keybord',
+    'jeyboard',
+    'mothersboard',
+    'boardenkey',
+  ],
   ...['the', 'a', 'of', 'new', 'york', 'newyork', 'nyc', 'The', 'OF', 's', 'su', 'b'],
   ...['10', '12345', '12346', '3.5', '-2', '2024', 'x2', '1e5'],
   ...['wi-fi', 'WiFi', 'Été', 'cafe', 'café', 'Straße', 'Łódź', 'Œuvre', 'İzmir', 'naïve'],
@@ -154,6 +165,7 @@ const settings: fc.Arbitrary<PartialSettings> = fc.record({
     fc.constantFrom<Readonly<Record<string, number>>>({ title: 3 }, { o: 0.3, 'o.x': 7.5 }),
   ),
   stemming: often<readonly string[]>([], fc.constantFrom(['eng'], ['deu', 'eng'], ['fra'])),
+  compounds: often<readonly string[]>([], fc.constantFrom(['deu'], ['swe', 'fin'])),
   stopWordLists: often<readonly string[]>([], fc.constant(['eng'])),
   matchingStrategy: often<'last' | 'any'>('last', fc.constant('any')),
 })

@@ -58,6 +58,7 @@ const free: Readonly<Record<string, Partial<IndexSettings>>> = {
   'weights of attributes': { attributeWeights: { title: 2 } },
   'the matching strategy': { matchingStrategy: 'any' },
   'languages of word forms': { stemming: ['eng'] },
+  'languages of compounds': { compounds: ['deu'] },
   'lists of stop words': { stopWordLists: ['eng'] },
   'another order of searchable attributes': { searchableAttributes: ['text', 'title'] },
 }

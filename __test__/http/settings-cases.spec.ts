@@ -312,6 +312,27 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     finds({ q: 'walked ' }, []),
     [`GET ${settings}`, undefined, { is: freshSettings }],
   ],
+  'searches find compounds by their parts in the languages of compounds': [
+    ...[['eng'], ['german'], 'deu', [1]].map(
+      (body): Step => [`PUT ${at('compounds')}`, JSON.stringify(body), refusedAs('compounds')],
+    ),
+    [
+      `POST ${docs}`,
+      [
+        { id: 1, t: 'Arbeitszimmer' },
+        { id: 2, t: 'Arbeit' },
+      ],
+      ok,
+    ],
+    finds({ q: 'zimmer ' }, []),
+    shows('compounds', []),
+    [`PUT ${at('compounds')}`, ['de', 'swe'], { succeeds: { compounds: ['de', 'swe'] } }],
+    shows('compounds', ['deu', 'swe']),
+    finds({ q: 'zimmer ' }, [1]),
+    [`DELETE ${at('compounds')}`, undefined, { succeeds: { compounds: null } }],
+    finds({ q: 'zimmer ' }, []),
+    [`GET ${settings}`, undefined, { is: freshSettings }],
+  ],
   'searches ignore the words of stop word lists': [
     ...[['jpn'], ['english'], 'eng', 7].map(
       (body): Step => [`PUT ${at('stop-word-lists')}`, JSON.stringify(body), refusedAs('stop_word_lists')],

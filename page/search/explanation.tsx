@@ -122,8 +122,10 @@ function StepView({ step }: { readonly step: WordStep }) {
               as “{spelling.text}”, {kinds[spelling.kind]}
             </>
           )}
-          {spelling.typos > 0 && spelling.kind !== 'stem' && ` (${plural(spelling.typos, 'typo')})`} in{' '}
-          {placesOf(spelling)}
+          {spelling.typos > 0 &&
+            !['stem', 'compound'].includes(spelling.kind) &&
+            ` (${plural(spelling.typos, 'typo')})`}{' '}
+          in {placesOf(spelling)}
         </p>
       ))}
       {!step.isInDocument && <p class="small">not in this document</p>}
@@ -147,6 +149,7 @@ const kinds: Readonly<Record<Spelling['kind'], string>> = {
   prefix: 'which begins with it',
   synonym: 'a synonym',
   stem: 'another form of it',
+  compound: 'a compound with it',
   typo: 'a similar spelling',
   split: 'split in two',
 }

@@ -219,6 +219,7 @@ const families = {
     'matching_strategy',
     'rerankers',
     'stemming',
+    'compounds',
     'stop_word_lists',
   ],
   invalid_search_: [

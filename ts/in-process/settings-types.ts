@@ -110,6 +110,8 @@ export interface Settings<T = Document> {
   readonly rerankers?: Readonly<Record<string, Reranker>>
   /** Languages whose word forms searches find. Absent if none is set. */
   readonly stemming?: readonly string[]
+  /** Languages whose compounds searches find by their parts. Absent if none is set. */
+  readonly compounds?: readonly string[]
   /** Languages whose stop words searches ignore outside phrases. Absent if none is set. */
   readonly stopWordLists?: readonly string[]
   /** Absent unless the experimental feature `chatCompletions` is on. */

@@ -46,6 +46,8 @@ export interface IndexSettings {
   readonly rerankers?: Readonly<Record<string, RerankerFields>>
   /** Three-letter codes of languages whose word forms searches find; absent in settings that an older version stored. */
   readonly stemming?: readonly string[]
+  /** Three-letter codes of languages whose compounds searches find by parts; absent in settings that an older version stored. */
+  readonly compounds?: readonly string[]
   /** Three-letter codes of languages whose stop words searches ignore; absent in settings that an older version stored. */
   readonly stopWordLists?: readonly string[]
 }
@@ -103,5 +105,6 @@ export const defaultIndexSettings: IndexSettings = {
   matchingStrategy: 'last',
   rerankers: {},
   stemming: [],
+  compounds: [],
   stopWordLists: [],
 }

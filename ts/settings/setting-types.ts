@@ -24,7 +24,7 @@ import type { FilterableRule } from './index-settings.js'
 import { ATTRIBUTE_WEIGHT_MAX } from './limits.js'
 import { acceptedLocales, threeLetterLocale } from './locales.js'
 import { isTypoWordSizeOrder } from './typo-words.js'
-import { stemmedLanguages, stopWordLanguages } from './word-languages.js'
+import { compoundLanguages, stemmedLanguages, stopWordLanguages } from './word-languages.js'
 
 // Types of settings other than plain strings, booleans and lists.
 
@@ -118,6 +118,11 @@ export const matchingStrategies = ['last', 'all', 'frequency', 'any'] as const
 /** Languages with a stemmer, as two-letter or three-letter codes. */
 export const stemming = list(
   oneOf(acceptedLocales.filter((code) => stemmedLanguages.includes(threeLetterLocale(code)!))),
+)
+
+/** Languages with rules for compounds, as two-letter or three-letter codes. */
+export const compounds = list(
+  oneOf(acceptedLocales.filter((code) => compoundLanguages.includes(threeLetterLocale(code)!))),
 )
 
 /** Languages with a list of stop words, as two-letter or three-letter codes. */

@@ -22,6 +22,7 @@ import { maskRerankers, rerankers } from './rerankers.js'
 import {
   attributeWeights,
   chat,
+  compounds,
   embedders,
   faceting,
   filterableAttributes,
@@ -127,6 +128,7 @@ const settings: readonly Setting[] = [
   put('matching-strategy', 'matchingStrategy', oneOf(matchingStrategies)),
   patch('rerankers', 'rerankers', rerankers, { shown: maskRerankers }),
   put('stemming', 'stemming', stemming, { stored: threeLetterSet }),
+  put('compounds', 'compounds', compounds, { stored: threeLetterSet }),
   put('stop-word-lists', 'stopWordLists', stopWordLists, { stored: threeLetterSet }),
 ]
 
@@ -136,6 +138,7 @@ export const settingRoutes: readonly SettingRoute[] = settings
 /** Settings that the API does not know. Answers leave them out while they have their default. */
 export const ownSettings: readonly SettingName[] = [
   'attributeWeights',
+  'compounds',
   'matchingStrategy',
   'rerankers',
   'stemming',

@@ -59,6 +59,7 @@ const GOLDEN_FILES = [
   'shapes',
   'format',
   'relevance',
+  'compounds',
 ] as const
 // Compiled tests are in dist/, the cases next to the sources.
 const goldenDirectory = join(dirname(fileURLToPath(import.meta.url)), '../../../../__test__/golden')

@@ -59,6 +59,8 @@ pub struct Settings {
     pub matching_strategy: MatchingStrategy,
     /// Three-letter codes of the languages whose word forms searches find.
     pub stemming: Vec<String>,
+    /// Three-letter codes of the languages whose compounds searches find by their parts.
+    pub compounds: Vec<String>,
     /// Three-letter codes of languages whose stop words searches ignore.
     pub stop_word_lists: Vec<String>,
     /// The JSON text these settings were read from.
@@ -254,6 +256,7 @@ impl Default for Settings {
             attribute_weights: BTreeMap::new(),
             matching_strategy: MatchingStrategy::Last,
             stemming: Vec::new(),
+            compounds: Vec::new(),
             stop_word_lists: Vec::new(),
             raw: String::new(),
         }

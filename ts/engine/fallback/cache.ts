@@ -7,6 +7,7 @@
 import { LRUCache } from 'lru-cache'
 import type { CachedKind, CacheFigures } from '../engine.js'
 import type { Tokenizer } from './analysis/tokenize.js'
+import type { Endings } from './postings/endings.js'
 import type { FieldLengths } from './postings/field-lengths.js'
 import type { PostingList } from './postings/postings.js'
 import type { StemmedWords } from './postings/stems.js'
@@ -27,6 +28,8 @@ interface CachedValues {
   readonly lengths: ReadonlyMap<number, FieldLengths>
   /** Code of a language → words by their stems. */
   readonly stems: StemmedWords
+  /** The only key is empty: words by their ends. */
+  readonly endings: Endings
   /** Tokenizer of highlighted text, under the empty key. */
   readonly tokenizers: Tokenizer
 }
@@ -60,6 +63,7 @@ const bytesOf: { readonly [K in Kind]: (value: CachedValues[K]) => number } = {
     for (const [stem, words] of stems) bytes += stringBytes(stem) + STRING_BYTES * words.length
     return bytes
   },
+  endings: (words) => words.reduce((sum, word) => sum + stringBytes(word), 0),
   tokenizers: ({ bytes }) => bytes,
 }
 

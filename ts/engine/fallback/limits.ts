@@ -13,6 +13,9 @@ export const ANY_TERMS_MAX = 32
 export const QUERY_TOKENS_MAX = 1000
 /** Other forms of a word, and of the words at one edit from it. */
 export const FORMS_MAX = 50
+/** Compounds with a word, and words examined for them on each side of it. */
+export const COMPOUNDS_MAX = 50
+export const COMPOUND_CANDIDATES_MAX = 500
 /** Maximum number of completions of a prefix, without short-prefix lists. */
 export const PREFIX_WORDS_MAX = 1000
 export const ONE_TYPO_WORDS_MAX = 150

@@ -378,7 +378,10 @@ const wordStep = namedSchema(
     isInDocument: flag,
     spellings: listOf(
       record({
-        kind: { type: 'string', enum: ['exact', 'phrase', 'prefix', 'synonym', 'stem', 'typo', 'split'] },
+        kind: {
+          type: 'string',
+          enum: ['exact', 'phrase', 'prefix', 'synonym', 'stem', 'compound', 'typo', 'split'],
+        },
         text,
         typos: count,
         documents: count,

@@ -4,6 +4,7 @@
 
 mod analyzer;
 mod chinese;
+mod compounds;
 mod facet;
 mod latin;
 mod locales;
@@ -14,6 +15,7 @@ mod version;
 
 pub use analyzer::Analyzer;
 pub use chinese::{is_chinese_read, read_chinese};
+pub use compounds::Compounds;
 pub use facet::{normalize_facet, normalize_facet_search};
 pub use locales::{Language, Locales, parse_locales};
 pub use stemmer::Stemmer;

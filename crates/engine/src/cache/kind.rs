@@ -125,6 +125,8 @@ kinds! {
     SegmentLengths = "segment_lengths",
     /// Segment: words by their stems.
     SegmentStems = "segment_stems",
+    /// Segment: long words by their ends.
+    SegmentEndings = "segment_endings",
     /// Segment: documents of all words with a prefix.
     SegmentPrefixes = "segment_prefixes",
     /// Segment: documents by position.

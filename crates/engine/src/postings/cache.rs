@@ -32,8 +32,8 @@ cached! {
     pub(super) LengthsByField: () => Vec<(FieldId, FieldLengths)>, |(), fields| {
         fields.iter().map(|(_, lengths)| lengths.bytes()).sum()
     };
-    // A word and the excluded split → the best split, as byte offsets.
-    pub(super) Splits: (Box<str>, Option<usize>) => Option<usize>, |(word, _), _| word.len();
+    // A word and the excluded split → the best split: its byte offset, and the number of its first part.
+    pub(super) Splits: (Box<str>, Option<usize>) => Option<(usize, usize)>, |(word, _), _| word.len();
 }
 
 /// Identifies words with cached positions.

@@ -1,35 +1,64 @@
 //! Finds the best way to split a word in two.
 
+use std::borrow::Cow;
+
 use super::cache::Splits;
 use super::field_docs::{FieldDocs, Reading};
 use super::reader::Postings;
+use crate::analysis::Compounds;
 use crate::cache::Both;
 use crate::error::Result;
 
 impl Postings {
     /// Returns the two halves of `text` that are adjacent in the most documents of the index; on a tie, the split with
     /// the shorter first half. `None` if no split gives two adjacent words, or if the best one is at byte `excluded`.
-    /// Computed once and cached.
-    pub fn best_split(&self, text: &str, excluded: Option<usize>) -> Result<Option<(String, String)>> {
+    /// With `compounds`, which must be those of the settings, the first half may end with linking letters, which the
+    /// result lacks. Computed once and cached.
+    pub fn best_split(
+        &self,
+        text: &str,
+        excluded: Option<usize>,
+        compounds: Option<&Compounds>,
+    ) -> Result<Option<(String, String)>> {
         let cut = match self.cache().get::<Splits>(&Both(text, &excluded)) {
             Some(known) => *known,
-            None => *self.insert::<Splits>((text.into(), excluded), self.best_cut(text, excluded)?),
+            None => {
+                *self.insert::<Splits>((text.into(), excluded), self.best_cut(text, excluded, compounds)?)
+            }
         };
-        Ok(cut.map(|at| (text[..at].to_owned(), text[at..].to_owned())))
+        Ok(cut.and_then(|(at, part)| {
+            let (start, end) = text.split_at(at);
+            let left = first_parts(start, compounds).nth(part)?;
+            Some((left.into_owned(), end.to_owned()))
+        }))
     }
 
-    fn best_cut(&self, text: &str, excluded: Option<usize>) -> Result<Option<usize>> {
+    /// Returns the byte of the best split, and the number of its first half in [`first_parts`].
+    fn best_cut(
+        &self,
+        text: &str,
+        excluded: Option<usize>,
+        compounds: Option<&Compounds>,
+    ) -> Result<Option<(usize, usize)>> {
+        let excluded = excluded.map(|at| (at, 0));
         let mut cuts = Vec::new();
         for (at, _) in text.char_indices().skip(1) {
-            let Some(left) = self.word(&text[..at])? else { continue };
-            let Some(right) = self.word(&text[at..])? else { continue };
-            // The rarer half limits the number of documents with both.
-            let bound = left.frequency_bound().min(right.frequency_bound());
-            cuts.push((bound, at, left, right));
+            let (start, end) = text.split_at(at);
+            let Some(right) = self.word(end)? else { continue };
+            for (part, left) in first_parts(start, compounds).enumerate() {
+                let is_linked = part > 0;
+                if is_linked && compounds.is_none_or(|rules| !rules.is_part(&left) || !rules.is_part(end)) {
+                    continue;
+                }
+                let Some(left) = self.word(&left)? else { continue };
+                // The rarer half limits the number of documents with both.
+                let bound = left.frequency_bound().min(right.frequency_bound());
+                cuts.push((bound, (at, part), left, right.clone()));
+            }
         }
         // The split at `excluded` is last: it is read only to check if it beats another split.
         cuts.sort_by_key(|(bound, at, ..)| (Some(*at) == excluded, std::cmp::Reverse(*bound), *at));
-        let mut best: Option<(u64, usize)> = None;
+        let mut best: Option<(u64, (usize, usize))> = None;
         for (bound, at, left, right) in cuts {
             let is_beaten = best.is_some_and(|(most, first)| bound < most || (bound == most && first < at));
             if is_beaten || (best.is_none() && Some(at) == excluded) {
@@ -45,4 +74,10 @@ impl Postings {
         }
         Ok(best.map(|(_, at)| at).filter(|at| Some(*at) != excluded))
     }
+}
+
+/// Returns the words that `start`, the first half of a word, may stand for; the first is `start` itself.
+fn first_parts<'s>(start: &'s str, compounds: Option<&'s Compounds>) -> impl Iterator<Item = Cow<'s, str>> {
+    let others = compounds.map(|rules| rules.first_parts(start).skip(1));
+    std::iter::once(Cow::Borrowed(start)).chain(others.into_iter().flatten())
 }

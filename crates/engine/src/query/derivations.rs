@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use super::cache;
 use super::limits::{
-    FORMS_MAX, FREQUENT_COMPLETIONS_MIN, PREFIX_WORDS_MAX, SHORT_PREFIX_BYTES_MAX, SHORT_PREFIX_WORDS_MIN,
-    WORD_BYTES_MAX,
+    COMPOUND_CANDIDATES_MAX, COMPOUNDS_MAX, FORMS_MAX, FREQUENT_COMPLETIONS_MIN, PREFIX_WORDS_MAX,
+    SHORT_PREFIX_BYTES_MAX, SHORT_PREFIX_WORDS_MIN, WORD_BYTES_MAX,
 };
 use super::parse::Slots;
 use super::synonyms::Synonyms;
 use super::term::{Completions, DerivationKey, Derived, Term};
 use super::typos::{misspellings, typo_budget};
-use crate::analysis::{Analyzer, Stemmer};
+use crate::analysis::{Analyzer, Compounds, Stemmer};
 use crate::error::Result;
 use crate::postings::{Misspellings, Postings, Word};
 use crate::settings::{PrefixSearch, Settings};
@@ -23,6 +23,7 @@ pub(crate) struct Derivations<'a> {
     settings: &'a Settings,
     synonyms: Arc<Synonyms>,
     stemmers: Vec<Stemmer>,
+    compounds: Option<Compounds>,
 }
 
 impl<'a> Derivations<'a> {
@@ -30,7 +31,9 @@ impl<'a> Derivations<'a> {
         let snapshot = postings.snapshot();
         let settings = snapshot.settings();
         let stemmers = settings.stemming.iter().filter_map(|code| Stemmer::of_code(code)).collect();
-        Self { postings, settings, synonyms: Synonyms::of_snapshot(snapshot, analyzer), stemmers }
+        let compounds = Compounds::of_codes(&settings.compounds);
+        let synonyms = Synonyms::of_snapshot(snapshot, analyzer);
+        Self { postings, settings, synonyms, stemmers, compounds }
     }
 
     /// Returns the term of a quoted phrase. It stands only for itself.
@@ -92,7 +95,7 @@ impl<'a> Derivations<'a> {
     }
 
     fn split(&self, text: &str, but: Option<usize>) -> Result<Option<Slots>> {
-        let halves = self.postings.best_split(text, but)?;
+        let halves = self.postings.best_split(text, but, self.compounds.as_ref())?;
         Ok(halves.map(|(left, right)| vec![Some(left), Some(right)]))
     }
 
@@ -101,22 +104,30 @@ impl<'a> Derivations<'a> {
             exact: self.postings.word(text)?,
             completions: if unfinished { self.completions(text)? } else { Completions::default() },
             forms: Vec::new(),
+            compounds: 0,
             misspellings: match budget {
                 0 => Misspellings::default(),
                 typos => misspellings(self.postings, text, typos, unfinished)?,
             },
         };
-        if !self.stemmers.is_empty() {
+        if !self.stemmers.is_empty() || self.compounds.is_some() {
             self.add_forms(text, &mut derived)?;
         }
         Ok(derived)
     }
 
-    /// Adds the other forms of a word. If the index contains neither the word nor a form, adds the other forms of words
+    /// Adds the other forms of a word, and the compounds with it. If the index contains neither the word nor a form, adds the other forms of words
     /// at one edit from it, except of misspelt completions.
     fn add_forms(&self, text: &str, derived: &mut Derived) -> Result<()> {
-        let Derived { exact, forms, misspellings: Misspellings { one_typo, two_typos }, .. } = derived;
+        let Derived { exact, forms, compounds, misspellings: Misspellings { one_typo, two_typos }, .. } =
+            derived;
         *forms = self.postings.forms([text].into_iter(), &self.stemmers, FORMS_MAX, |_| Ok(true))?;
+        if let Some(rules) = &self.compounds {
+            let mut found = self.postings.compounds(text, rules, COMPOUNDS_MAX, COMPOUND_CANDIDATES_MAX)?;
+            found.retain(|word| forms.iter().all(|form| form.text != word.text));
+            *compounds = found.len();
+            forms.extend(found);
+        }
         for misspelt in [&mut *one_typo, &mut *two_typos] {
             misspelt.retain(|word| forms.iter().all(|form| form.text != word.text));
         }

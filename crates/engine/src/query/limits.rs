@@ -25,6 +25,11 @@ pub(crate) const TWO_TYPOS_MAX: usize = 50;
 /// Other forms of a word, and of the words at one edit from it.
 pub(crate) const FORMS_MAX: usize = 50;
 
+/// Compounds with a word. [`COMPOUND_CANDIDATES_MAX`] limits the words examined on each side of it.
+pub(crate) const COMPOUNDS_MAX: usize = 50;
+/// See [`COMPOUNDS_MAX`].
+pub(crate) const COMPOUND_CANDIDATES_MAX: usize = 500;
+
 /// Completions of an unfinished word, unless it is a short, common prefix.
 pub(crate) const PREFIX_WORDS_MAX: usize = 1000;
 

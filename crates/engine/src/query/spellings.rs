@@ -51,10 +51,14 @@ impl TermResolver<'_> {
                 of_kind.push(self.phrase_of(phrase, docid, &own, visible)?);
             }
             of_kind.retain(|found| found.documents > 0);
-            of_kind.sort_by(|a, b| b.documents.cmp(&a.documents).then_with(|| a.text.cmp(&b.text)));
+            let is_compound = |text: &str| kind == DerivationKinds::FORMS && term.is_compound(text);
+            of_kind.sort_by(|a, b| {
+                let stems_first = is_compound(&a.text).cmp(&is_compound(&b.text));
+                stems_first.then_with(|| b.documents.cmp(&a.documents)).then_with(|| a.text.cmp(&b.text))
+            });
             let (name, typos) = name_of(kind, term);
             found.extend(of_kind.into_iter().map(|Found { text, documents, places }| Spelling {
-                kind: name,
+                kind: if is_compound(&text) { "compound" } else { name },
                 text,
                 typos: typos + joins,
                 documents,

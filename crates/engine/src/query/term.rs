@@ -5,7 +5,7 @@
 //! | `EXACT` | the word itself, or the quoted phrase | 0 |
 //! | `PREFIX` | words with this prefix, if the term is unfinished | 0 |
 //! | `SYNONYMS` | phrases from the settings | 0 |
-//! | `FORMS` | words with the same stem, if the settings stem words | 1 |
+//! | `FORMS` | words with the same stem, and compounds with the word, if the settings ask for them | 1 |
 //! | `ONE_TYPO` | words one edit away | 1 |
 //! | `SPLIT` | the word split in two | 1 |
 //! | `TWO_TYPOS` | words two edits away, and other forms of words one edit away | 2 |
@@ -90,6 +90,8 @@ pub(super) struct Derived {
     pub(super) exact: Option<Word>,
     pub(super) completions: Completions,
     pub(super) forms: Vec<Word>,
+    /// Number of compounds, which are the last forms.
+    pub(super) compounds: usize,
     pub(super) misspellings: Misspellings,
 }
 
@@ -162,6 +164,12 @@ impl Term {
             DerivationKinds::TWO_TYPOS => &self.derived.misspellings.two_typos,
             _ => &[],
         }
+    }
+
+    /// Returns true if a form is a compound.
+    pub(crate) fn is_compound(&self, form: &str) -> bool {
+        let first = self.derived.forms.len() - self.derived.compounds;
+        self.derived.forms[first..].iter().any(|compound| *compound.text == *form)
     }
 
     /// Returns true if a word is of this kind.

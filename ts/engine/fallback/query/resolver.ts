@@ -5,7 +5,6 @@
  * 1. Words found by typo, and all derivations of an n-gram, do not match in fields without typo tolerance.
  * 2. `attributesToSearchOn` restricts the fields that match, but not the fields for proximity.
  */
-import { Stemmer } from '../analysis/stemmer.js'
 import type { OwnedCache } from '../cache.js'
 import { covers } from '../fields/patterns.js'
 import type { IndexData } from '../index-data/index-data.js'
@@ -44,6 +43,9 @@ export interface PhraseOccurrences {
   readonly last: PostingList
 }
 
+/** More than the words that the first half of a compound may stand for. */
+const FIRST_PARTS_MAX = 16
+
 const NUMERIC_WORD = /^[\p{N}!-/:-@[-`{-~]+$/u
 
 export class TermResolver implements TermSource {
@@ -72,11 +74,7 @@ export class TermResolver implements TermSource {
     this.index = index
     this.cache = cache
     this.dictionary = index.text.dictionary
-    this.forms = new Forms(
-      this.dictionary,
-      cache,
-      (index.settings.stemming ?? []).map((code) => new Stemmer(code)),
-    )
+    this.forms = new Forms(this.dictionary, cache, index.settings)
     this.bound = index.alive.words.length * 32
     this.searched = searched
     const { disableOnAttributes, disableOnNumbers } = index.settings.typoTolerance
@@ -238,21 +236,28 @@ export class TermResolver implements TermSource {
   }
 
   private bestSplit(word: string): readonly [string, string] | null {
-    const cuts: { at: number; left: string; right: string; most: number }[] = []
+    const { compounds } = this.forms
+    const cuts: { order: number; left: string; right: string; most: number }[] = []
     const characters = Array.from(word)
     for (let at = 1; at < characters.length; at++) {
-      const [left, right] = [characters.slice(0, at).join(''), characters.slice(at).join('')]
-      const [lefts, rights] = [this.dictionary.get(left), this.dictionary.get(right)]
-      if (lefts !== undefined && rights !== undefined)
-        cuts.push({ at, left, right, most: Math.min(documentCount(lefts), documentCount(rights)) })
+      const [start, right] = [characters.slice(0, at).join(''), characters.slice(at).join('')]
+      const rights = this.dictionary.get(right)
+      if (rights === undefined) continue
+      for (const [part, left] of (compounds?.firstParts(start) ?? [start]).entries()) {
+        if (part > 0 && !(compounds!.isPart(left) && compounds!.isPart(right))) continue
+        const lefts = this.dictionary.get(left)
+        if (lefts === undefined) continue
+        const most = Math.min(documentCount(lefts), documentCount(rights))
+        cuts.push({ order: at * FIRST_PARTS_MAX + part, left, right, most })
+      }
     }
-    cuts.sort((a, b) => b.most - a.most || a.at - b.at)
-    let best: { at: number; count: number; words: readonly [string, string] } | null = null
-    for (const { at, left, right, most } of cuts) {
+    cuts.sort((a, b) => b.most - a.most || a.order - b.order)
+    let best: { order: number; count: number; words: readonly [string, string] } | null = null
+    for (const { order, left, right, most } of cuts) {
       if (best !== null && most < best.count) break
       const count = this.countPairs(left, right)
-      if (count > 0 && (best === null || count > best.count || (count === best.count && at < best.at)))
-        best = { at, count, words: [left, right] }
+      if (count > 0 && (best === null || count > best.count || (count === best.count && order < best.order)))
+        best = { order, count, words: [left, right] }
     }
     return best?.words ?? null
   }

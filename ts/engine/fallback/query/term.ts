@@ -3,7 +3,7 @@
  *
  * Source: search §5.
  * 1. Without typos: the word, its completions and its synonyms.
- * 2. With one typo: other forms of the word, words one typo away and the best split. With two typos: words two typos
+ * 2. With one typo: other forms of the word, compounds with it, words one typo away and the best split. With two typos: words two typos
  *    away, and other forms of words one typo away if the index has neither the word nor a form of it.
  * 3. A short prefix of many words is completed by all of them, any other prefix by the first completions only.
  * 4. An n-gram is not split into the words it was joined from.
@@ -52,7 +52,8 @@ export class Term {
   readonly spec: TermSpec
   private readonly source: TermSource
   private misspelt: Misspellings | null = null
-  private otherForms: readonly string[] | null = null
+  private stemForms: readonly string[] | null = null
+  private joinedWords: readonly string[] | null = null
   private splitWords: PhraseWords | null | undefined
   private shortPrefix: boolean | null = null
   private completed: readonly string[] | null = null
@@ -105,14 +106,30 @@ export class Term {
     return this.exact !== null || this.forms.length > 0
   }
 
-  /** Words with the same stem. */
+  /** Words with the same stem, then compounds with the word. */
   get forms(): readonly string[] {
-    if (this.otherForms === null) {
-      const { word, phrase } = this.spec
-      const none = phrase !== null || word === '' || Buffer.byteLength(word) > WORD_BYTES_MAX
-      this.otherForms = none ? [] : this.source.forms.of([word], { max: FORMS_MAX, accepts: () => true })
-    }
-    return this.otherForms
+    return this.compounds.length === 0 ? this.stems : [...this.stems, ...this.compounds]
+  }
+
+  private get hasForms(): boolean {
+    const { word, phrase } = this.spec
+    return phrase === null && word !== '' && Buffer.byteLength(word) <= WORD_BYTES_MAX
+  }
+
+  /** Words with the same stem. */
+  get stems(): readonly string[] {
+    this.stemForms ??= this.hasForms
+      ? this.source.forms.of([this.spec.word], { max: FORMS_MAX, accepts: () => true })
+      : []
+    return this.stemForms
+  }
+
+  /** Compounds with the word. */
+  get compounds(): readonly string[] {
+    this.joinedWords ??= this.hasForms
+      ? this.source.forms.compoundsWith(this.spec.word).filter((word) => !this.stems.includes(word))
+      : []
+    return this.joinedWords
   }
 
   get oneTypo(): readonly string[] {
@@ -133,7 +150,7 @@ export class Term {
         isPrefix,
         accepts,
       })
-      this.misspelt = this.source.forms.stemmers.length === 0 ? found : this.withForms(found, accepts)
+      this.misspelt = this.source.forms.areOff ? found : this.withForms(found, accepts)
     }
     return this.misspelt
   }

@@ -13,6 +13,7 @@ use crate::fields::FieldId;
 use crate::postings::by_distance::{ByDistance, near_bytes};
 use crate::postings::by_field::ByField;
 use crate::postings::cache::PositionsOf;
+use crate::postings::endings::Endings;
 use crate::postings::length_codes::Codes;
 use crate::postings::occurrences::Occurrences;
 use crate::postings::position_docs::{PositionDocs, positions_bytes};
@@ -36,6 +37,7 @@ cached! {
         lengths.value.iter().map(|(_, codes)| codes.bytes()).sum()
     };
     pub(super) SegmentStems: Stemmer => Stems, |_, stems| stems.bytes();
+    pub(super) SegmentEndings: () => Endings, |(), endings| endings.bytes();
     // Left and right.
     pub(super) SegmentPairs: (Side, Side) => Cached<ByField<ByDistance>>, |(left, right), near| {
         left.text().len() + right.text().len() + near_bytes(&near.value)

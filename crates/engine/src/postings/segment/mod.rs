@@ -6,6 +6,7 @@
 
 mod cache;
 mod docs;
+mod endings;
 mod lengths;
 mod lists;
 mod nearness;
