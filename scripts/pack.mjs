@@ -61,6 +61,7 @@ try {
   for (const which of Object.keys(binaryPackages)) await packBinaries(which)
   packServer(join(staging, 'server'))
   packSource(join(staging, 'sync-postgres'), 'sync-postgres')
+  for (const name of ['words-ja', 'words-ko']) packWords(join(staging, name), name)
 } finally {
   rmSync(staging, { recursive: true, force: true })
 }
@@ -131,6 +132,20 @@ function packSource(folder, name) {
   cpSync(join(source, 'README.md'), join(folder, 'README.md'))
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
   pack(folder, { ...JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')), version, repository })
+}
+
+/** Packs a dictionary that `scripts/build-words.mjs` has built. */
+function packWords(folder, name) {
+  const source = join(root, 'packages', name)
+  const manifest = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'))
+  const missing = manifest.files.find((file) => !existsSync(join(source, file)))
+  if (missing !== undefined) {
+    if (values.all) throw new Error(`packages/${name}/${missing} is not built: node scripts/build-words.mjs`)
+    return
+  }
+  mkdirSync(folder)
+  for (const file of manifest.files) cpSync(join(source, file), join(folder, file))
+  pack(folder, { ...manifest, version, repository })
 }
 
 /** @throws Error for a licence without a decision */
