@@ -66,7 +66,12 @@ const free: Readonly<Record<string, Partial<IndexSettings>>> = {
 for (const [name, change] of Object.entries(free))
   test(`changing a setting reads no document: ${name}`, async (t) => {
     const { data, reads } = await counting()
-    const changed = { settings: { ...settings, ...change }, cleared: false, changes: new Map() }
+    const changed = {
+      settings: { ...settings, ...change },
+      dictionaries: {},
+      cleared: false,
+      changes: new Map(),
+    }
     t.false((await planIndexes(data, changed, new Pacer())).rebuilt)
     t.is(reads(), 0)
   })
@@ -74,7 +79,11 @@ for (const [name, change] of Object.entries(free))
 test('a new filterable attribute reads each document once and tokenizes no text', async (t) => {
   const { data, reads } = await counting()
   const wider = { ...settings, filterableAttributes: ['year', 'title'] }
-  const plan = await planIndexes(data, { settings: wider, cleared: false, changes: new Map() }, new Pacer())
+  const plan = await planIndexes(
+    data,
+    { settings: wider, dictionaries: {}, cleared: false, changes: new Map() },
+    new Pacer(),
+  )
   t.is(reads(), DOCUMENTS)
   t.is(plan.columns.kind, 'rebuilt')
   t.is(plan.text.kind, 'changed')
@@ -86,7 +95,7 @@ test('a setting that affects tokenizing reads each document once and rebuilds no
   const stopping = { ...settings, stopWords: ['x'] }
   const plan = await planIndexes(
     data,
-    { settings: stopping, cleared: false, changes: new Map() },
+    { settings: stopping, dictionaries: {}, cleared: false, changes: new Map() },
     new Pacer(),
   )
   t.is(reads(), DOCUMENTS)

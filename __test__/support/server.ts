@@ -53,6 +53,8 @@ export interface TestServerOptions extends Partial<HttpOptions> {
   readonly taskWebhook?: LaunchWebhook
   /** An existing data directory. Default: an empty one that is removed when the test ends. */
   readonly directory?: string
+  /** Paths of word dictionaries. Default: none. */
+  readonly dictionaries?: readonly string[]
   /** Directory for dumps. Default: in the data directory. */
   readonly dumpDirectory?: string
   /** Directory for snapshots, and how many to keep. Default: one, in the data directory. */
@@ -171,6 +173,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     reindexOnUpgrade = false,
     log: destination = nowhere,
     directory: given,
+    dictionaries = [],
     ...httpOptions
   } = options
   const directory = given ?? (await mkdtemp(join(tmpdir(), 'siftd-http-')))
@@ -182,6 +185,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     faults,
     indexingMemoryBytes: 64 * 1024 * 1024,
     indexingThreads: 1,
+    dictionaries,
   }
   const { engine, kind } = await openEngine(testEngine, setup)
   const outbound = openOutbound({ allowedNetworks })

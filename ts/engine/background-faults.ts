@@ -14,6 +14,7 @@ export const backgroundFaultKinds = [
   'task_store_checkpoint',
   'upload_removal',
   'vector_graph',
+  'word_dictionary',
 ] as const
 
 export type BackgroundFaultKind = (typeof backgroundFaultKinds)[number]

@@ -1,6 +1,7 @@
 import { LaunchError } from '../launch/index.js'
 import { installCommand, loadAddon } from './addon.js'
 import { type Answers, answersOf } from './answer-cache.js'
+import { installedDictionaries } from './dictionaries.js'
 import type { Engine } from './engine.js'
 import type { EngineSetup } from './setup.js'
 
@@ -51,10 +52,11 @@ export class EngineLoadError extends LaunchError {
  */
 export async function openEngine(
   choice: EngineChoice,
-  setup: EngineSetup,
+  given: EngineSetup,
   answerCacheBytes = 0,
   wrap: WrapEngine = (engine) => engine,
 ): Promise<OpenedEngine> {
+  const setup = { ...given, dictionaries: given.dictionaries ?? installedDictionaries() }
   const opened = await openChosen(choice, setup)
   const engine = wrap(opened.engine)
   return { ...opened, engine, answers: answersOf(engine, answerCacheBytes) }

@@ -27,6 +27,8 @@ export interface EngineSetup {
    * and changes nothing below `directory` except by `drop`. Absent: this process writes the files.
    */
   readonly followsFiles?: boolean
+  /** Paths of word dictionaries. Absent: those of installed packages. */
+  readonly dictionaries?: readonly string[]
 }
 
 /** Signatures of the open functions of `fallback/` and `native/`. `addon` is the loaded native module. */

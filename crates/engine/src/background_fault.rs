@@ -22,6 +22,8 @@ pub enum BackgroundFaultKind {
     SegmentMerge,
     /// Building, writing, reading or copying a vector graph.
     VectorGraph,
+    /// Cutting words as at the time of indexing: the dictionary of that time is not installed.
+    WordDictionary,
 }
 
 impl BackgroundFaultKind {
@@ -33,6 +35,7 @@ impl BackgroundFaultKind {
             Self::FileRemoval => "file_removal",
             Self::SegmentMerge => "segment_merge",
             Self::VectorGraph => "vector_graph",
+            Self::WordDictionary => "word_dictionary",
         }
     }
 }

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use fs4::fs_std::FileExt as _;
 
-use crate::analysis;
+use crate::analysis::{self, Dictionaries};
 use crate::background_fault::{BackgroundFaultKind, FaultReporter};
 use crate::cache::{Cache, CacheFigures};
 use crate::error::{Context, Error, Result};
@@ -27,6 +27,7 @@ pub struct Engine {
     limits: Limits,
     cache: Arc<Cache>,
     faults: FaultReporter,
+    dictionaries: Dictionaries,
     /// True if another process writes the files of the indexes.
     follows_files: bool,
     indexes: Mutex<HashMap<String, Arc<Index>>>,
@@ -64,6 +65,7 @@ impl Engine {
             limits,
             cache: Cache::new(limits.cache_bytes),
             faults,
+            dictionaries: Dictionaries::default(),
             follows_files: false,
             indexes: Mutex::default(),
             pins: Mutex::default(),
@@ -76,6 +78,14 @@ impl Engine {
     /// [`Engine::adopt`] makes new commits visible.
     pub fn follow(directory: &Path, limits: Limits, faults: FaultReporter) -> Result<Self> {
         Ok(Self { follows_files: true, ..Self::open(directory, limits, faults)? })
+    }
+
+    /// Sets the dictionaries that cut texts. Call it before indexes are used.
+    ///
+    /// # Errors
+    /// See [`Dictionaries::open`].
+    pub fn cutting_with(self, dictionaries: &[PathBuf]) -> Result<Self> {
+        Ok(Self { dictionaries: Dictionaries::open(dictionaries)?, ..self })
     }
 
     /// Returns the index with an id, opened if necessary.
@@ -92,6 +102,7 @@ impl Engine {
             cache: Arc::clone(&self.cache),
             faults: self.faults.of_index(id),
             writing: Arc::clone(&self.writing),
+            dictionaries: self.dictionaries.clone(),
         };
         let open = if self.follows_files { Index::follow } else { Index::open_with };
         let index = Arc::new(decoded(&path, || open(&path, self.limits, services))?);

@@ -27,7 +27,12 @@ fn layout_caching(cache_bytes: usize) -> Layout {
 
 /// Services of an index with its own cache. Faults are reported to `faults`.
 pub fn services_reporting_to(faults: FaultReporter) -> IndexServices {
-    IndexServices { cache: Cache::new(CACHE_BYTES), faults, writing: Arc::default() }
+    IndexServices {
+        cache: Cache::new(CACHE_BYTES),
+        faults,
+        writing: Arc::default(),
+        dictionaries: Default::default(),
+    }
 }
 
 /// A commit in memory with one segment per slice. Docids count from 0; document ids are `id` fields, or docids if there

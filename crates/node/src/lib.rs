@@ -61,8 +61,10 @@ impl EngineHandle {
             indexing_threads: setup.indexing_threads as usize,
             cache_bytes: setup.cache_bytes as usize,
         };
+        let dictionaries: Vec<PathBuf> = setup.dictionaries.into_iter().map(PathBuf::from).collect();
         let open = if setup.follows_files { Engine::follow } else { Engine::open };
         let engine = open(&PathBuf::from(setup.directory), limits, fault::reporter(report))
+            .and_then(|engine| engine.cutting_with(&dictionaries))
             .map_err(|error| napi::Error::from_reason(error.to_string()))?;
         let threads = std::thread::available_parallelism().map_or(2, usize::from);
         let served = Served {

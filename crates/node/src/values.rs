@@ -59,6 +59,8 @@ pub struct Setup {
     pub cache_bytes: f64,
     /// True if another process writes the files of the indexes.
     pub follows_files: bool,
+    /// Paths of word dictionaries.
+    pub dictionaries: Vec<String>,
 }
 
 /// A query of a multi-search.

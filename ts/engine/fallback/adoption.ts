@@ -53,17 +53,18 @@ async function planOf(
   settingsBefore: IndexData['settings'],
   pacer: Pacer,
 ): Promise<BatchPlan | null> {
-  const { report, primaryKey, vectors, reanalyses } = replayed
+  const { report, primaryKey, dictionaries, vectors, reanalyses } = replayed
   if (report === null) return null
   const settings = replayed.settings ?? settingsBefore
   return {
     report,
     primaryKey,
     settings,
+    dictionaries,
     reanalyses,
     cleared,
     changes,
-    indexes: await planIndexes(data, { settings, cleared, changes, reanalyses }, pacer),
+    indexes: await planIndexes(data, { settings, dictionaries, cleared, changes, reanalyses }, pacer),
     vectors: vectors.result(embeddersOf(settings)),
     droppedEmbedders: [],
   }

@@ -47,6 +47,7 @@ import type {
   SimilarRequest,
 } from '../requests.js'
 import { analysisVersion } from './analysis/version.js'
+import { Dictionaries, type DictionaryIds } from './analysis/words/index.js'
 import { Cache } from './cache.js'
 import { FilterError, parseFilter, requireOwn } from './filter/index.js'
 import type { IndexData, StoredDocument } from './index-data/index-data.js'
@@ -93,6 +94,8 @@ export interface FallbackOptions {
   readonly cacheBytes?: number | undefined
   /** See `EngineSetup`. */
   readonly followsFiles?: boolean | undefined
+  /** See `EngineSetup`. */
+  readonly dictionaries?: readonly string[] | undefined
 }
 
 /** A request that may follow foreign keys. */
@@ -107,6 +110,7 @@ export class LocalEngine implements BareEngine {
   private readonly pins = new Map<number, PinnedIndex>()
   private readonly cache: Cache
   private readonly followsFiles: boolean
+  private readonly dictionaries: Dictionaries
   private tickets = 0
   /** Cancels background work and the opening of indexes. */
   private readonly closing = { aborted: false }
@@ -117,10 +121,12 @@ export class LocalEngine implements BareEngine {
       failedCommits = new Map(),
       cacheBytes = CACHE_BYTES_MIN,
       followsFiles = false,
+      dictionaries = [],
     }: FallbackOptions,
     report: ReportFault,
   ) {
     this.followsFiles = followsFiles
+    this.dictionaries = Dictionaries.of(dictionaries)
     this.directory = directory
     this.cache = new Cache(cacheBytes)
     this.report = report
@@ -155,7 +161,7 @@ export class LocalEngine implements BareEngine {
     const report = (kind: BackgroundFaultKind, file: string, error: unknown): void =>
       this.report({ kind, index, file, reason: reasonOf(error) })
     const { closing, cache, followsFiles } = this
-    return openIndex(this.path(index), { closing, report, cache, followsFiles })
+    return openIndex(this.path(index), { closing, report, cache, followsFiles, installed: this.dictionaries })
   }
 
   private revertCommits(index: IndexId, batchUids: readonly number[]): Promise<void> {
@@ -519,6 +525,9 @@ async function damage(path: string, read: () => Promise<unknown>): Promise<Damag
   }
 }
 
+const recorded = (dictionaries: DictionaryIds): { dictionaries?: DictionaryIds } =>
+  Object.keys(dictionaries).length === 0 ? {} : { dictionaries }
+
 const commitOf = (plan: BatchPlan): Commit => ({
   record: {
     report: plan.report,
@@ -527,6 +536,7 @@ const commitOf = (plan: BatchPlan): Commit => ({
     deleted: [...plan.changes].flatMap(([docid, document]) => (document === null ? [docid] : [])),
     ...(plan.settings === null ? {} : { settings: plan.settings }),
     ...(plan.reanalyses ? { reanalyses: true as const } : {}),
+    ...recorded(plan.dictionaries),
     ...(plan.droppedEmbedders.length === 0 ? {} : { dropped: plan.droppedEmbedders }),
   },
   documents: logged(plan.changes),
@@ -538,6 +548,7 @@ const currentState = (data: IndexData): Commit => ({
     report: data.report!,
     primaryKey: data.primaryKey,
     settings: data.settings,
+    ...recorded(data.dictionaries),
     cleared: true,
     deleted: [],
   },

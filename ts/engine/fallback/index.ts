@@ -26,13 +26,14 @@ export function openFallback({
   directory,
   cacheBytes,
   followsFiles = false,
+  dictionaries,
   log,
   faults = new BackgroundFaults(log),
 }: FallbackOptions & {
   readonly log: FallbackLog
   readonly faults?: BackgroundFaults | undefined
 }): Promise<Engine> {
-  const worker = new EngineWorker({ directory, cacheBytes, followsFiles }, log, faults)
+  const worker = new EngineWorker({ directory, cacheBytes, followsFiles, dictionaries }, log, faults)
   const batches = new Batches(worker)
   const forward =
     <C extends Call>(call: C) =>

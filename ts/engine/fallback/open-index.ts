@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { defaultIndexSettings, type IndexSettings } from '../../settings/index.js'
 import type { BackgroundFaultKind } from '../background-faults.js'
 import { adoptionOf } from './adoption.js'
+import type { Dictionaries } from './analysis/words/index.js'
 import { type Cache, OwnedCache } from './cache.js'
 import { builtOf } from './index-data/built.js'
 import { emptyIndex, fieldId, type IndexData, type StoredDocument } from './index-data/index-data.js'
@@ -164,6 +165,7 @@ interface Opening {
   readonly cache: Cache
   /** True if another process writes the files: this process then creates and changes none. */
   readonly followsFiles: boolean
+  readonly installed: Dictionaries
 }
 
 /**
@@ -172,7 +174,7 @@ interface Opening {
  */
 export async function openIndex(
   directory: string,
-  { closing, report, cache, followsFiles }: Opening,
+  { closing, report, cache, followsFiles, installed }: Opening,
 ): Promise<OpenIndex> {
   if (!followsFiles) {
     await mkdir(directory, { recursive: true })
@@ -194,9 +196,12 @@ export async function openIndex(
     const used = replayed.marked === null ? null : snapshot
     const data =
       used === null || replayed.marked === null
-        ? emptyIndex(replayed.settings ?? defaultIndexSettings)
-        : indexOf(used, replayed.marked)
+        ? emptyIndex(replayed.settings ?? defaultIndexSettings, installed)
+        : indexOf(used, replayed.marked, installed)
     const rebuilt = await catchUp(data, replayed, closing)
+    for (const [language, id] of Object.entries(data.dictionaries))
+      if (installed.ids[language] !== id)
+        report('word_dictionary', directory, `its texts were cut with ${id}, which is not installed`)
     const open = new OpenIndex(directory, data, log, used, closing, report, cache)
     if (!followsFiles) open.snapshotIfDue(rebuilt)
     return open
@@ -229,9 +234,10 @@ async function usableSnapshot(path: string): ReturnType<typeof readSnapshot> {
 /** Restores the index as of the snapshot. */
 function indexOf(
   { built }: Snapshot,
-  { documents, settings }: { documents: ReadonlyMap<number, StoredDocument>; settings: IndexSettings },
+  { documents, settings, dictionaries }: NonNullable<Replayed['marked']>,
+  installed: Dictionaries,
 ): IndexData {
-  const data = emptyIndex(settings)
+  const data = emptyIndex(settings, installed, dictionaries)
   for (const path of built.fieldPaths) fieldId(data, path)
   for (const [name, count] of built.fieldCounts) data.fieldCounts.set(name, count)
   for (const [path, count] of built.pathCounts) data.pathCounts.set(path, count)
@@ -257,21 +263,18 @@ function putDocuments(data: IndexData, documents: ReadonlyMap<number, StoredDocu
 
 /** Brings `data` to the end of the log. @returns true if the whole index was rebuilt */
 async function catchUp(data: IndexData, replayed: Replayed, closing: Stop): Promise<boolean> {
-  const { report, primaryKey } = replayed
+  const { report, primaryKey, dictionaries } = replayed
   if (report === null) return false
   const { reanalyses } = replayed
   const { cleared, changes } = replayed.changes
   const settings = replayed.settings ?? defaultIndexSettings
-  const change = { settings, cleared, changes, reanalyses }
+  const change = { settings, dictionaries, cleared, changes, reanalyses }
   const indexes = await planIndexes(data, change, new Pacer(undefined, closing))
   const vectors = replayed.vectors.result(embeddersOf(settings))
   applyPlan(data, {
     report,
     primaryKey,
-    settings,
-    reanalyses,
-    cleared,
-    changes,
+    ...change,
     indexes,
     vectors,
     droppedEmbedders: [],

@@ -1,6 +1,7 @@
 /** Replays the commits of a log into documents, vectors and settings. */
 import { defaultIndexSettings, type IndexSettings } from '../../settings/index.js'
 import type { BatchReport } from '../engine.js'
+import type { DictionaryIds } from './analysis/words/index.js'
 import type { StoredDocument } from './index-data/index-data.js'
 import type { Pacer } from './indexing/pacer.js'
 import type { Commit } from './store/log.js'
@@ -12,6 +13,7 @@ export class Replayed {
   readonly vectors: VectorReplay | VectorTail
   settings: IndexSettings | null = null
   primaryKey: string | null = null
+  dictionaries: DictionaryIds = {}
   report: BatchReport | null = null
   /** True if a commit since `mark` cut all documents into words again. */
   reanalyses = false
@@ -21,6 +23,7 @@ export class Replayed {
   marked: {
     readonly documents: ReadonlyMap<number, StoredDocument>
     readonly settings: IndexSettings
+    readonly dictionaries: DictionaryIds
   } | null = null
 
   constructor(vectors: VectorReplay | VectorTail = new VectorReplay()) {
@@ -50,6 +53,7 @@ export class Replayed {
     }
     this.settings = record.settings ?? this.settings
     this.primaryKey = record.primaryKey
+    this.dictionaries = record.dictionaries ?? {}
     this.report = record.report
     if (record.reanalyses === true) this.reanalyses = true
   }
@@ -59,6 +63,7 @@ export class Replayed {
     this.marked = {
       documents: new Map(this.documents),
       settings: this.settings ?? defaultIndexSettings,
+      dictionaries: this.dictionaries,
     }
     this.since = { cleared: false, docids: new Set() }
   }

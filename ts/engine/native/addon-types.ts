@@ -168,6 +168,8 @@ export interface Setup {
   cacheBytes: number
   /** True if another process writes the files of the indexes. */
   followsFiles: boolean
+  /** Paths of word dictionaries. */
+  dictionaries: Array<string>
 }
 
 /** Allows to stop a call. */

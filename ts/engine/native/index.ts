@@ -40,8 +40,15 @@ import { isSmallBatch } from './small-batch.js'
 export async function openNative(addon: unknown, setup: EngineSetup): Promise<Engine> {
   if (!isBinding(addon)) throw new TypeError('the native module is not an engine of this version')
   const { directory, indexingMemoryBytes, indexingThreads, cacheBytes = CACHE_BYTES_MIN, log } = setup
-  const { faults = new BackgroundFaults(log), followsFiles = false } = setup
-  const options = { directory, indexingMemoryBytes, indexingThreads, cacheBytes, followsFiles }
+  const { faults = new BackgroundFaults(log), followsFiles = false, dictionaries = [] } = setup
+  const options = {
+    directory,
+    indexingMemoryBytes,
+    indexingThreads,
+    cacheBytes,
+    followsFiles,
+    dictionaries: [...dictionaries],
+  }
   const handle = new addon.EngineHandle(options, faults.report)
   const engine = guarding(new NativeEngine(handle, directory), log, followsFiles)
   return { ...engine, publish: () => handle.publish() }

@@ -10,6 +10,7 @@ use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
 
 use super::locales::{FieldLocales, Locales};
 use super::token::{TakePieces, Token, TokenKind};
+use super::words::{Cutter, Dictionaries};
 use super::{chinese, latin};
 use crate::error::{Context, Result};
 use crate::settings::Settings;
@@ -18,6 +19,7 @@ use crate::settings::Settings;
 #[derive(Clone)]
 pub struct Analyzer {
     rules: Arc<Rules>,
+    dictionaries: Dictionaries,
     /// For highlighting: without stop words, and each normalised character can be traced back to the original.
     for_highlight: bool,
 }
@@ -64,7 +66,13 @@ impl Analyzer {
             Some(fst::Set::from_iter(stop_words).context("stop words cannot be compiled")?)
         };
         let locales = FieldLocales::new(settings.localized_attributes.as_deref().unwrap_or_default());
-        Ok(Self { rules: Arc::new(Rules { stop_words, separators, cuts, locales }), for_highlight: false })
+        let rules = Arc::new(Rules { stop_words, separators, cuts, locales });
+        Ok(Self { rules, dictionaries: Dictionaries::default(), for_highlight: false })
+    }
+
+    /// Sets the dictionaries that cut texts of their languages.
+    pub fn cutting_with(self, dictionaries: Dictionaries) -> Self {
+        Self { dictionaries, ..self }
     }
 
     /// Memory of the rules in bytes, approximately.
@@ -80,7 +88,7 @@ impl Analyzer {
 
     /// The same analyzer without stop words. Its tokens record which original bytes each character came from.
     pub fn for_highlight(&self) -> Self {
-        Self { rules: Arc::clone(&self.rules), for_highlight: true }
+        Self { for_highlight: true, ..self.clone() }
     }
 
     /// The languages of `field`: those of the first localized rule that matches it.
@@ -152,9 +160,21 @@ impl Analyzer {
         let options = self.options(separators.as_deref());
         // An empty list means that charabia knows no language of the rule: then none is preferred.
         let locales = locales.filter(|languages| !languages.is_empty());
+        let [mut japanese, mut korean] =
+            ["jpn", "kor"].map(|language| self.dictionaries.get(language).map(Cutter::new));
         for segment in text.segment_with_option(self.rules.cuts.as_ref(), locales) {
-            if is_japanese(&segment) {
-                for piece in cut_japanese(segment) {
+            if is_korean(&segment)
+                && let Some(cutter) = &mut korean
+            {
+                for piece in cut_by_dictionary(segment, cutter) {
+                    take(convert(piece.normalize(&options)));
+                }
+            } else if is_japanese(&segment) {
+                let pieces = match &mut japanese {
+                    Some(cutter) => cut_by_dictionary(segment, cutter),
+                    None => cut_japanese(segment),
+                };
+                for piece in pieces {
                     take(convert(piece.normalize(&options)));
                 }
             } else {
@@ -185,17 +205,35 @@ fn is_japanese(segment: &charabia::Token<'_>) -> bool {
         && !segment.lemma.is_ascii()
 }
 
+fn is_korean(segment: &charabia::Token<'_>) -> bool {
+    segment.script == Script::Hangul && segment.lemma.chars().nth(1).is_some() && !segment.lemma.is_ascii()
+}
+
 fn cut_japanese<'t>(segment: charabia::Token<'t>) -> Vec<charabia::Token<'t>> {
     let Cow::Borrowed(text) = segment.lemma else { return vec![segment] };
-    let bounds: Vec<usize> = JAPANESE.segment_str(text).collect();
-    let pieces = bounds.windows(2).map(|bound| {
-        let (start, end) = (bound[0], bound[1]);
-        charabia::Token {
+    let ends: Vec<usize> = JAPANESE.segment_str(text).skip(1).collect();
+    cut_at(&segment, text, &ends)
+}
+
+fn cut_by_dictionary<'t>(segment: charabia::Token<'t>, cutter: &mut Cutter<'_>) -> Vec<charabia::Token<'t>> {
+    let Cow::Borrowed(text) = segment.lemma else { return vec![segment] };
+    let mut ends = Vec::new();
+    cutter.each(text, |end| ends.push(end));
+    cut_at(&segment, text, &ends)
+}
+
+/// Cuts a segment into pieces that end at `ends`.
+fn cut_at<'t>(segment: &charabia::Token<'t>, text: &'t str, ends: &[usize]) -> Vec<charabia::Token<'t>> {
+    let mut start = 0;
+    let pieces = ends.iter().map(|&end| {
+        let piece = charabia::Token {
             lemma: Cow::Borrowed(&text[start..end]),
             byte_start: segment.byte_start + start,
             byte_end: segment.byte_start + end,
             ..segment.clone()
-        }
+        };
+        start = end;
+        piece
     });
     pieces.collect()
 }

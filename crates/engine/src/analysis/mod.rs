@@ -12,6 +12,7 @@ mod stemmer;
 mod stop_words;
 mod token;
 mod version;
+mod words;
 
 pub use analyzer::Analyzer;
 pub use chinese::{is_chinese_read, read_chinese};
@@ -22,6 +23,7 @@ pub use stemmer::Stemmer;
 pub use stop_words::StopWordLists;
 pub use token::{Piece, TakePieces, Token, TokenKind};
 pub use version::{AnalysisVersion, analysis_version, unstamped_version};
+pub use words::{Dictionaries, DictionaryIds};
 
 #[cfg(test)]
 mod tests;

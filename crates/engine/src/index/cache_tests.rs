@@ -45,6 +45,7 @@ fn the_cache_of_a_thousand_indexes_stays_within_its_limit() {
         cache: Arc::clone(&cache),
         faults: FaultReporter::default(),
         writing: Arc::default(),
+        dictionaries: Default::default(),
     };
     let open = |_| Index::open_with(&directory, LIMITS, services()).unwrap();
     let indexes: Vec<Index> = (0..1_000).map(open).collect();

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::limits::Limits;
 use super::open_index::{Current, Index, IndexServices};
 use crate::error::Result;
-use crate::indexing;
 use crate::store::{Committed, IndexDirectory};
 use crate::vector::Vectors;
 
@@ -55,9 +54,12 @@ impl Index {
 
 /// Opens the newest commit in a directory. Shares files and segments with `before`.
 fn newest(path: &Path, services: &IndexServices, before: Option<&Committed>) -> Result<Current> {
-    let layout = indexing::layout().caching_in(&services.cache);
+    let layout = services.layout();
     let (directory, committed) = IndexDirectory::follow(path, layout, &services.faults, before)?;
     if let Some(committed) = &committed {
+        if before.is_none() {
+            services.check_dictionaries(path, &committed.record.dictionaries);
+        }
         let before = before.map(|before| Vectors::of(&before.snapshot));
         let logs = &committed.record.vectors;
         let vectors = Vectors::followed(path, logs, &services.faults, before.as_deref())?;

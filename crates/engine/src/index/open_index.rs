@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, RwLock};
 
 use super::limits::Limits;
 use super::prepared::PreparedSlot;
-use crate::background_fault::FaultReporter;
+use crate::analysis::{Dictionaries, DictionaryIds};
+use crate::background_fault::{BackgroundFaultKind, FaultReporter};
 use crate::cache::Cache;
 use crate::error::{Context, Error, Result};
 use crate::facets;
 use crate::indexing::{self, BatchMonitor};
 use crate::settings::Settings;
-use crate::store::{Committed, IndexDirectory, Snapshot};
+use crate::store::{Committed, IndexDirectory, Layout, Snapshot};
 use crate::vector::Vectors;
 
 /// An index of an engine, with or without a commit.
@@ -42,6 +43,24 @@ pub struct IndexServices {
     pub faults: FaultReporter,
     /// Number of batches being written. They share the threads for indexing.
     pub writing: Arc<AtomicUsize>,
+    /// Installed dictionaries.
+    pub dictionaries: Dictionaries,
+}
+
+impl IndexServices {
+    /// Returns the layout of the newest format with these services.
+    pub(super) fn layout(&self) -> Layout {
+        indexing::layout().caching_in(&self.cache).cutting_with(&self.dictionaries)
+    }
+
+    /// Reports dictionaries that cut the texts of the index at `path` and are not installed.
+    pub(super) fn check_dictionaries(&self, path: &Path, recorded: &DictionaryIds) {
+        let installed = self.dictionaries.ids();
+        for (_, id) in recorded.iter().filter(|(language, id)| installed.get(*language) != Some(id)) {
+            let reason = format!("its texts were cut with {id}, which is not installed");
+            self.faults.report(BackgroundFaultKind::WordDictionary, path, reason);
+        }
+    }
 }
 
 /// The directory of an index and its newest commit.
@@ -61,6 +80,7 @@ impl Index {
             cache: Cache::new(limits.cache_bytes),
             faults: FaultReporter::default(),
             writing: Arc::default(),
+            dictionaries: Dictionaries::default(),
         };
         Self::open_with(path, limits, services)
     }
@@ -71,9 +91,10 @@ impl Index {
     /// Internal, naming the path, if it cannot be listed, is damaged or was written by a newer version.
     pub fn open_with(path: &Path, limits: Limits, services: IndexServices) -> Result<Self> {
         let current = if IndexDirectory::exists(path)? {
-            let layout = indexing::layout().caching_in(&services.cache);
+            let layout = services.layout();
             let (directory, committed) = IndexDirectory::open(path, layout, &services.faults)?;
             if let Some(committed) = &committed {
+                services.check_dictionaries(path, &committed.record.dictionaries);
                 let vectors = Vectors::of_commit(path, &committed.record.vectors, &services.faults);
                 committed.snapshot.attachments().put(Arc::new(vectors));
             }

@@ -63,6 +63,7 @@ impl Index {
                     committed.map(|committed| committed.snapshot.clone()),
                     BatchMonitor { call_stop: stop, ..self.monitor.clone() },
                 )?
+                .cutting_with(&self.services.dictionaries)
                 .within(SpillAllocator::new(
                     &self.path,
                     self.limits.indexing_memory_bytes / STAGED_MEMORY_SHARE,
@@ -171,7 +172,7 @@ impl Index {
         let directory = match &current {
             Some(current) => Arc::clone(&current.directory),
             None => {
-                let layout = indexing::layout().caching_in(&self.services.cache);
+                let layout = self.services.layout();
                 Arc::new(IndexDirectory::create(&self.path, layout, faults)?)
             }
         };
@@ -198,6 +199,7 @@ impl Index {
             primary_key: parts.primary_key.clone(),
             vectors: BTreeMap::new(),
             analysis: None,
+            dictionaries: parts.dictionaries.clone(),
         };
         self.monitor.progress.begin(Step::Committing, 0);
         let previous = current.as_ref().and_then(|current| current.committed.as_ref());

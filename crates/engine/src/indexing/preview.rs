@@ -6,7 +6,6 @@ use super::flatten::{Flattener, Rules};
 use super::json::Object;
 use super::staged_batch::StagedBatch;
 use super::write::layout;
-use crate::analysis::Analyzer;
 use crate::error::Result;
 use crate::store::{SegmentBuilder, SegmentView, Snapshot};
 
@@ -31,13 +30,13 @@ pub fn preview(staged: &StagedBatch) -> Result<Preview> {
     if staged.entries.is_empty() && base.is_some() {
         return Ok(Preview { base, changed: None });
     }
-    let analyzer = Analyzer::new(&staged.settings)?;
+    let analyzer = staged.analyzer()?;
     let wants = |_: &str| true;
     let rules = Rules { analyzer: &analyzer, fields: &staged.fields, wants_column: &wants };
     let mut flattener = Flattener::new(rules);
     let layout = match &staged.base {
-        Some(base) => layout().caching_in(base.cache().cache()),
-        None => layout(),
+        Some(base) => layout().caching_in(base.cache().cache()).cutting_with(staged.installed()),
+        None => layout().cutting_with(staged.installed()),
     };
     let mut builder = SegmentBuilder::new(&layout, None, 0)?;
     for (id, entry) in staged.entries.iter() {

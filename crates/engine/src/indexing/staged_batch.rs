@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use super::batch::{Batch, Method, Outcome};
 use super::batch_monitor::BatchMonitor;
+use super::cost::{Cost, cost_of};
 use super::docids::DocidAllocator;
 use super::entries::Entries;
 use super::entry::{Entry, Update};
@@ -17,6 +18,7 @@ use super::json::Object;
 use super::primary_key;
 use super::spill_allocator::SpillAllocator;
 use super::spool::Spool;
+use crate::analysis::{Analyzer, Dictionaries, DictionaryIds};
 use crate::error::{Error, Result};
 use crate::fields::FieldMap;
 use crate::settings::Settings;
@@ -59,6 +61,7 @@ pub struct StagedBatch {
     pub index_uid: String,
     /// Stops the batch and reports its progress.
     pub monitor: BatchMonitor,
+    installed: Dictionaries,
     spill: SpillAllocator,
 }
 
@@ -91,6 +94,7 @@ impl StagedBatch {
             docids: DocidAllocator::new(used),
             index_uid: batch.index_uid.clone(),
             monitor,
+            installed: Dictionaries::default(),
             spill,
         })
     }
@@ -98,6 +102,47 @@ impl StagedBatch {
     /// Allocates tables in `spill`; without this they take unbounded memory. Call it before [`StagedBatch::apply`].
     pub fn within(self, spill: SpillAllocator) -> Self {
         Self { entries: Entries::new(&spill), spill, ..self }
+    }
+
+    /// Sets the installed dictionaries.
+    pub fn cutting_with(self, installed: &Dictionaries) -> Self {
+        Self { installed: installed.clone(), ..self }
+    }
+
+    /// Returns true if new settings require writing every document again.
+    pub fn needs_reindexing(&self) -> bool {
+        self.base.as_ref().is_some_and(|base| {
+            self.reanalyses || cost_of(base.settings(), &self.settings) == Cost::Documents
+        })
+    }
+
+    /// Returns true if no document of the base stays as it is, so that this engine has cut all texts into words.
+    pub fn analyses_all(&self) -> bool {
+        let is_empty = self.base.as_ref().is_none_or(|base| base.documents().is_empty());
+        is_empty || self.cleared || self.needs_reindexing()
+    }
+
+    /// Returns the installed dictionaries.
+    pub fn installed(&self) -> &Dictionaries {
+        &self.installed
+    }
+
+    /// Returns the ids of the dictionaries that cut texts after the batch: the installed ones if all texts are cut
+    /// again, otherwise those of the base.
+    fn dictionaries(&self) -> DictionaryIds {
+        match &self.base {
+            Some(base) if !self.analyses_all() => base.parts().dictionaries.clone(),
+            _ => self.installed.ids(),
+        }
+    }
+
+    /// Returns an analyzer for the documents after the batch.
+    ///
+    /// # Errors
+    /// See [`Analyzer::new`].
+    pub fn analyzer(&self) -> Result<Analyzer> {
+        let dictionaries = self.installed.of_languages(&self.dictionaries());
+        Ok(Analyzer::new(&self.settings)?.cutting_with(dictionaries))
     }
 
     /// Returns the allocator of tables.
@@ -111,6 +156,7 @@ impl StagedBatch {
             fields: Arc::clone(&self.fields),
             settings: Arc::clone(&self.settings),
             primary_key: self.primary_key.clone(),
+            dictionaries: self.dictionaries(),
             directory: self.base.as_ref().and_then(|base| base.parts().directory.clone()),
             faults: self.base.as_ref().map(|base| base.parts().faults.clone()).unwrap_or_default(),
         }

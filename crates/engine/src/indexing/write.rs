@@ -4,14 +4,13 @@ use allocator_api2::vec::Vec as SpillVec;
 use roaring::RoaringBitmap;
 
 use super::batch_monitor::Step;
-use super::cost::{Cost, cost_of, wants_column};
+use super::cost::wants_column;
 use super::entries::no_disk_space;
 use super::entry::Update;
 use super::flatten::{Flattener, Rules};
 use super::json::Object;
 use super::spill_allocator::SpillAllocator;
 use super::staged_batch::{StagedBatch, id_in};
-use crate::analysis::Analyzer;
 use crate::error::Result;
 use crate::store::{Change, IndexedDocument, Layout, SegmentBuilder, Spill};
 use crate::threads::in_parallel;
@@ -46,21 +45,6 @@ pub struct WriteOptions {
     pub spill: Spill,
 }
 
-impl StagedBatch {
-    /// Returns true if every document has to be written again.
-    fn needs_reindexing(&self) -> bool {
-        self.base.as_ref().is_some_and(|base| {
-            self.reanalyses || cost_of(base.settings(), &self.settings) == Cost::Documents
-        })
-    }
-
-    /// Returns true if no document of the base stays as it is, so that this engine has cut all texts into words.
-    pub fn analyses_all(&self) -> bool {
-        let is_empty = self.base.as_ref().is_none_or(|base| base.documents().is_empty());
-        is_empty || self.cleared || self.needs_reindexing()
-    }
-}
-
 /// Source of the content of a document to write.
 #[derive(Debug, Clone, Copy)]
 enum Source {
@@ -93,7 +77,7 @@ pub fn write(staged: &StagedBatch, layout: &Layout, options: &WriteOptions) -> R
     documents.sort_unstable_by_key(|(docid, _)| *docid);
     staged.monitor.progress.begin(Step::Indexing, documents.len() as u64);
 
-    let analyzer = Analyzer::new(&staged.settings)?;
+    let analyzer = staged.analyzer()?;
     let wants = |path: &str| wants_column(&staged.settings, path);
     let rules = Rules { analyzer: &analyzer, fields: &staged.fields, wants_column: &wants };
     let threads = options.threads.min(options.memory_bytes / BYTES_PER_THREAD_MIN).max(1);

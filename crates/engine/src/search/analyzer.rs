@@ -14,7 +14,7 @@ pub(super) fn analyzer(snapshot: &Snapshot) -> Result<Arc<Analyzer>> {
     if let Some(analyzer) = snapshot.cache().get::<Analyzers>(&()) {
         return Ok(analyzer);
     }
-    let made = Arc::new(Analyzer::new(snapshot.settings())?);
+    let made = Arc::new(Analyzer::new(snapshot.settings())?.cutting_with(snapshot.dictionaries()));
     snapshot.cache().insert::<Analyzers>((), &made);
     Ok(made)
 }

@@ -206,6 +206,7 @@ impl IndexDirectory {
             fields: Arc::new(fields),
             settings: Arc::new(settings),
             primary_key: manifest.record.primary_key.clone(),
+            dictionaries: manifest.record.dictionaries.clone(),
             directory: Some(Arc::from(self.path())),
             faults: self.disk.faults().clone(),
         };

@@ -11,6 +11,7 @@ use tantivy::{Index, IndexBuilder, IndexSettings};
 use super::packed::PackedTokenizer;
 use super::schema::{self, Fields, PACKED_TOKENIZER};
 use super::short_prefixes::ShortPrefixPlugin;
+use crate::analysis::Dictionaries;
 use crate::cache::{Cache, Owner};
 use crate::error::Result;
 
@@ -21,6 +22,7 @@ pub struct Layout {
     fields: Fields,
     tokenizers: TokenizerManager,
     cache: Arc<Cache>,
+    dictionaries: Dictionaries,
 }
 
 impl Layout {
@@ -29,12 +31,22 @@ impl Layout {
         let (schema, fields) = schema::build();
         let tokenizers = TokenizerManager::default();
         tokenizers.register(PACKED_TOKENIZER, PackedTokenizer::default());
-        Self { schema, fields, tokenizers, cache: Cache::new(0) }
+        Self { schema, fields, tokenizers, cache: Cache::new(0), dictionaries: Dictionaries::default() }
     }
 
     /// Sets the cache for commits and segments that are opened with this layout.
     pub fn caching_in(self, cache: &Arc<Cache>) -> Self {
         Self { cache: Arc::clone(cache), ..self }
+    }
+
+    /// Sets the installed dictionaries.
+    pub fn cutting_with(self, dictionaries: &Dictionaries) -> Self {
+        Self { dictionaries: dictionaries.clone(), ..self }
+    }
+
+    /// Returns the installed dictionaries.
+    pub fn dictionaries(&self) -> &Dictionaries {
+        &self.dictionaries
     }
 
     /// Returns a new owner of cache entries.

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::analysis::DictionaryIds;
+
 /// Bytes in a file of the index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -55,6 +57,9 @@ pub struct CommitRecord {
     /// Versions of what cut the documents into words, by component; `None` in commits of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub analysis: Option<BTreeMap<String, String>>,
+    /// Ids of the dictionaries that cut the texts, by language.
+    #[serde(default, skip_serializing_if = "DictionaryIds::is_empty")]
+    pub dictionaries: DictionaryIds,
 }
 
 /// A vector log, up to the bytes that belong to the commit.

@@ -14,6 +14,7 @@ use super::docids::DELETED;
 use super::layout::Layout;
 use super::schema::{self, Fields, Presence};
 use super::segment::SegmentView;
+use crate::analysis::{Dictionaries, DictionaryIds};
 use crate::background_fault::FaultReporter;
 use crate::cache::Owner;
 use crate::error::{Context, Result};
@@ -33,6 +34,7 @@ struct Inner {
     parts: SnapshotParts,
     attachments: Attachments,
     cache: Owner,
+    installed: Dictionaries,
 }
 
 /// Properties of a commit other than its segments.
@@ -44,6 +46,8 @@ pub struct SnapshotParts {
     pub settings: Arc<Settings>,
     /// The primary key; `None` until known.
     pub primary_key: Option<String>,
+    /// Ids of the dictionaries that cut its texts.
+    pub dictionaries: DictionaryIds,
     /// Path of the index; `None` if it is in memory.
     pub directory: Option<Arc<Path>>,
     /// Receives faults of background work.
@@ -65,6 +69,7 @@ impl Snapshot {
                 parts,
                 attachments: Attachments::default(),
                 cache: layout.cache_owner(),
+                installed: layout.dictionaries().clone(),
             }),
         }
     }
@@ -102,6 +107,12 @@ impl Snapshot {
     /// Returns the properties of the commit other than its segments.
     pub fn parts(&self) -> &SnapshotParts {
         &self.inner.parts
+    }
+
+    /// Returns the dictionaries that cut its texts, as far as they are installed. One of another version stands for a
+    /// missing one.
+    pub fn dictionaries(&self) -> Dictionaries {
+        self.inner.installed.of_languages(&self.inner.parts.dictionaries)
     }
 
     /// Returns values that live as long as this commit, such as opened columns.
@@ -174,6 +185,7 @@ impl Snapshot {
                 parts,
                 attachments: Attachments::default(),
                 cache: inner.cache.cache().owner(),
+                installed: inner.installed.clone(),
             }),
         }
     }

@@ -3,8 +3,9 @@
  *
  * Source: search §2.1 step 4.
  * 1. Chinese is segmented with jieba's dictionary, like in the native engine, and long words are segmented again.
- * 2. Japanese and Korean are segmented by `Intl.Segmenter`, with data of the runtime. A run of katakana is one word, because
- *    it writes foreign names that dictionaries lack.
+ * 2. Japanese and Korean are segmented with the dictionaries of optional packages, see `words/`. Without them,
+ *    `Intl.Segmenter` does it with data of the runtime. A run of katakana is one word then, because it writes foreign
+ *    names that dictionaries lack.
  * 3. Thai and Khmer are segmented by the word lists of the native engine.
  * 4. The Arabic article is a separate word.
  * 5. German compounds are not split: the only list of their parts that matches the recorded answers may not be
@@ -18,6 +19,7 @@ import { thai } from './dictionaries/thai.js'
 import type { Writing } from './normalise.js'
 import { ARABIC, CJ, HANGUL, KHMER, THAI } from './scripts.js'
 import { WordList } from './word-list.js'
+import type { Dictionaries } from './words/index.js'
 
 const japanese = new WordSegmenter('ja')
 const korean = new WordSegmenter('ko')
@@ -75,13 +77,17 @@ function withoutArticle(text: string): string[] {
 }
 
 /** Splits a piece without separators into consecutive words. Lazy, so that a caller may stop early. */
-export function segments(piece: string, { script, language }: Writing): Iterable<string> {
+export function segments(
+  piece: string,
+  { script, language }: Writing,
+  dictionaries: Dictionaries,
+): Iterable<string> {
   if (script === ARABIC) return withoutArticle(piece)
   if (script === CJ) {
-    if (language === 'jpn') return japaneseWords(piece)
+    if (language === 'jpn') return dictionaries.cutter('jpn')?.words(piece) ?? japaneseWords(piece)
     return language === null || language === 'cmn' || language === 'zho' ? chineseWords(piece) : [piece]
   }
-  if (script === HANGUL) return segmentWith(korean, piece)
+  if (script === HANGUL) return dictionaries.cutter('kor')?.words(piece) ?? segmentWith(korean, piece)
   if (script === THAI) return thaiWords.segments(piece)
   if (script === KHMER) return khmerWords.segments(piece)
   return [piece]

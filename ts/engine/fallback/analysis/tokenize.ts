@@ -11,6 +11,7 @@ import { decomposed, folded, type Writing } from './normalise.js'
 import { ARABIC, CJ, HANGUL, KHMER, LATIN, OTHER, scriptOf, THAI } from './scripts.js'
 import { segments } from './segment.js'
 import { HARD_SEPARATOR, Separators, SOFT } from './separators.js'
+import { Dictionaries } from './words/index.js'
 
 export const WORD = 0
 export const SOFT_SEPARATOR = 1
@@ -56,8 +57,10 @@ export class Tokenizer {
   private readonly separatorKinds = new Map<string, TokenKind>()
   /** Approximate memory of its settings, in bytes. */
   readonly bytes: number
+  readonly dictionaries: Dictionaries
 
-  constructor(settings: TokenizerSettings) {
+  constructor(settings: TokenizerSettings, dictionaries: Dictionaries = Dictionaries.none) {
+    this.dictionaries = dictionaries
     this.separators = new Separators(
       settings.separatorTokens,
       settings.nonSeparatorTokens,
@@ -124,7 +127,7 @@ export class Tokenizer {
       return
     }
     let start = from
-    for (const segment of segments(text.slice(from, to), writing)) {
+    for (const segment of segments(text.slice(from, to), writing, this.dictionaries)) {
       if (state.wordsLeft <= 0) return
       this.add(text, start, start + segment.length, writing, state)
       start += segment.length

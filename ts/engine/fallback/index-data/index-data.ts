@@ -10,6 +10,7 @@ import { defaultIndexSettings } from '../../../settings/index.js'
 import type { AnalysisVersion, BatchReport } from '../../engine.js'
 import { Tokenizer } from '../analysis/tokenize.js'
 import { analysisVersion } from '../analysis/version.js'
+import { Dictionaries, type DictionaryIds } from '../analysis/words/index.js'
 import type { Column } from '../facets/columns.js'
 import type { Shape } from '../facets/geojson.js'
 import { TermDictionary } from '../postings/postings.js'
@@ -55,6 +56,9 @@ export interface IndexData {
   /** Total bytes of all sources. */
   sourceBytes: number
   tokenizer: Tokenizer
+  readonly installed: Dictionaries
+  /** Dictionaries that cut its texts. */
+  dictionaries: DictionaryIds
   /** Path → field number, never reused. */
   readonly fieldIds: Map<string, number>
   readonly fieldPaths: string[]
@@ -70,7 +74,11 @@ export interface IndexData {
   readonly vectors: Map<string, VectorSet>
 }
 
-export function emptyIndex(settings: IndexSettings = defaultIndexSettings): IndexData {
+export function emptyIndex(
+  settings: IndexSettings = defaultIndexSettings,
+  installed: Dictionaries = Dictionaries.none,
+  dictionaries: DictionaryIds = {},
+): IndexData {
   return {
     version: 0,
     settings,
@@ -80,7 +88,9 @@ export function emptyIndex(settings: IndexSettings = defaultIndexSettings): Inde
     docids: new Map(),
     alive: new DocSet(0),
     sourceBytes: 0,
-    tokenizer: new Tokenizer(settings),
+    tokenizer: new Tokenizer(settings, installed.ofLanguages(dictionaries)),
+    installed,
+    dictionaries,
     fieldIds: new Map(),
     fieldPaths: [],
     fieldCounts: new Map(),

@@ -56,6 +56,7 @@ export function applyPlan(index: IndexData, plan: BatchPlan): void {
   replace(index.pathCounts, plan.indexes.pathCounts)
   applyVectors(index.vectors, plan.vectors)
   index.tokenizer = plan.indexes.tokenizer
+  index.dictionaries = plan.dictionaries
   if (plan.settings !== null) index.settings = plan.settings
   index.primaryKey = plan.primaryKey
   index.report = plan.report

@@ -6,6 +6,7 @@
  */
 import type { IndexSettings } from '../../../settings/index.js'
 import { Tokenizer } from '../analysis/tokenize.js'
+import { type DictionaryIds, sameDictionaries } from '../analysis/words/index.js'
 import { ColumnRows, rebuiltColumns } from '../facets/column-rows.js'
 import type { RowChange } from '../facets/columns.js'
 import type { Shape } from '../facets/geojson.js'
@@ -28,6 +29,8 @@ import { TextWriter } from './text-writer.js'
 /** Input of a plan, in addition to the index. */
 export interface DocumentChanges {
   readonly settings: IndexSettings
+  /** Dictionaries that cut the texts afterwards. */
+  readonly dictionaries: DictionaryIds
   readonly cleared: boolean
   /** True to cut all documents into words again, even if no setting changes. Absent: false. */
   readonly reanalyses?: boolean
@@ -64,17 +67,38 @@ export interface IndexPlan {
 const objectOf = (document: StoredDocument): JsonObject =>
   parseJson(Buffer.from(document.source).toString()) as JsonObject
 
+/**
+ * Dictionaries after a change: the installed ones if all texts are cut again, otherwise those that cut them before.
+ */
+export function dictionariesAfter(
+  index: IndexData,
+  { settings, cleared, reanalyses }: Pick<DocumentChanges, 'settings' | 'cleared' | 'reanalyses'>,
+): DictionaryIds {
+  const recuts =
+    cleared || reanalyses === true || index.docids.size === 0 || isRecut(index.settings, settings)
+  return recuts ? index.installed.ids : index.dictionaries
+}
+
+const isRecut = (before: IndexSettings, after: IndexSettings): boolean =>
+  Object.values(costsOf(before, after)).includes('documents')
+
 /** Computes everything that `change` modifies. Does not modify `index`, except for new field numbers. */
 export async function planIndexes(
   index: IndexData,
   change: DocumentChanges,
   pacer: Pacer,
 ): Promise<IndexPlan> {
-  const { settings, cleared, changes, reanalyses = false } = change
+  const { settings, dictionaries, cleared, changes, reanalyses = false } = change
   const costs = Object.values(costsOf(index.settings, settings))
-  const rebuildText = cleared || reanalyses || costs.includes('documents')
+  const rebuildText =
+    cleared ||
+    reanalyses ||
+    costs.includes('documents') ||
+    !sameDictionaries(index.dictionaries, dictionaries)
   const rebuildColumns = cleared || costs.includes('columns')
-  const tokenizer = rebuildText ? new Tokenizer(settings) : index.tokenizer
+  const tokenizer = rebuildText
+    ? new Tokenizer(settings, index.installed.ofLanguages(dictionaries))
+    : index.tokenizer
   const writer = new PostingWriter()
   const textWriter = new TextWriter(settings, tokenizer, (path) => fieldId(index, path))
   const oldTextWriter = rebuildText ? null : textWriter

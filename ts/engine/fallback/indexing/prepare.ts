@@ -10,6 +10,7 @@
 
 import { type IndexSettings, parsedSettings, type Remakes } from '../../../settings/index.js'
 import type { Batch, BatchReport, Failure, Operation, OperationOutcome, VectorPage } from '../../engine.js'
+import type { DictionaryIds } from '../analysis/words/index.js'
 import { ColumnRows, rebuiltColumns } from '../facets/column-rows.js'
 import { visitPaths } from '../fields/flatten.js'
 import { documentsMatching, FilterError, parseFilter } from '../filter/index.js'
@@ -31,7 +32,7 @@ import {
 import { GeoFieldReader } from './geo-fields.js'
 import type { Pacer } from './pacer.js'
 import { documentsOf, PayloadError } from './payload.js'
-import { type IndexPlan, planIndexes } from './plan.js'
+import { dictionariesAfter, type IndexPlan, planIndexes } from './plan.js'
 import { documentId, inferPrimaryKey, OperationError } from './primary-key.js'
 
 /** The state after a batch, ready to be logged and applied. */
@@ -42,6 +43,7 @@ export interface BatchPlan {
   readonly settings: IndexSettings | null
   /** True if all documents are cut into words again, even if no setting changes. */
   readonly reanalyses: boolean
+  readonly dictionaries: DictionaryIds
   /** True if everything from before the batch is removed. */
   readonly cleared: boolean
   /** Docid → new document, or null if deleted. Ascending. */
@@ -170,9 +172,13 @@ export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): P
   }
   const changes = new Map([...staged.changes].sort(([a], [b]) => a - b))
   const settings = staged.settings === index.settings ? null : staged.settings
+  const dictionaries = dictionariesAfter(index, staged)
   const indexes = await planIndexes(
     index,
-    { settings: staged.settings, cleared: staged.cleared, changes, reanalyses: staged.reanalyses },
+    {
+      ...{ settings: staged.settings, dictionaries, cleared: staged.cleared },
+      ...{ changes, reanalyses: staged.reanalyses },
+    },
     pacer,
   )
   return {
@@ -186,6 +192,7 @@ export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): P
     primaryKey: staged.primaryKey,
     settings,
     reanalyses: staged.reanalyses,
+    dictionaries,
     cleared: staged.cleared,
     changes,
     indexes,

@@ -18,6 +18,7 @@ import { dirname } from 'node:path'
 import type { IndexSettings } from '../../../settings/index.js'
 import type { BatchReport } from '../../engine.js'
 import { EngineError } from '../../engine-error.js'
+import type { DictionaryIds } from '../analysis/words/index.js'
 import { DamagedFileError, FrameReader, frame, isMissing, syncDirectory, writeAt } from './frames.js'
 
 export const HEADER = Buffer.from('SIFTLOG2')
@@ -42,6 +43,8 @@ export interface CommitRecord {
   readonly settings?: IndexSettings
   /** True if all documents were cut into words again. Absent: false. */
   readonly reanalyses?: true
+  /** Set if any cut the texts. */
+  readonly dictionaries?: DictionaryIds
   /** True if all documents from before this commit are removed. */
   readonly cleared: boolean
   readonly deleted: readonly number[]

@@ -79,6 +79,7 @@ fn try_commit(directory: &IndexDirectory, previous: Option<&Committed>, batch: &
         primary_key: parts.primary_key.clone(),
         vectors: Default::default(),
         analysis: None,
+        dictionaries: Default::default(),
     };
     directory.commit(previous, change, parts, record)
 }

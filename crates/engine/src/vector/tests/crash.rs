@@ -139,6 +139,7 @@ fn commit(
         primary_key: parts.primary_key.clone(),
         vectors: vectors.logs(),
         analysis: None,
+        dictionaries: Default::default(),
     };
     let committed = directory.commit(previous, change, parts, record).unwrap();
     after("committed");

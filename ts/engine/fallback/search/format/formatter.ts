@@ -69,7 +69,7 @@ export class Formatter {
     this.tokenizer = index.cache.get(
       'tokenizers',
       '',
-      () => new Tokenizer({ ...index.data.settings, stopWords: [] }),
+      () => new Tokenizer({ ...index.data.settings, stopWords: [] }, index.data.tokenizer.dictionaries),
     )
   }
 
