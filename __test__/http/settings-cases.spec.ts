@@ -334,7 +334,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     [`GET ${settings}`, undefined, { is: freshSettings }],
   ],
   'searches ignore the words of stop word lists': [
-    ...[['jpn'], ['english'], 'eng', 7].map(
+    ...[['tha'], ['english'], 'eng', 7].map(
       (body): Step => [`PUT ${at('stop-word-lists')}`, JSON.stringify(body), refusedAs('stop_word_lists')],
     ),
     [`POST ${docs}`, [{ id: 1, t: 'sea' }], ok],

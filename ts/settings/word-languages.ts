@@ -1,6 +1,6 @@
 /** Languages with a list of stop words, as three-letter codes. Both engines have the same ones. */
 export const stopWordLanguages: readonly string[] =
-  'dan deu eng fin fra hun ita nld nob por rus spa swe'.split(' ')
+  'dan deu eng fin fra hun ita jpn kor nld nob por rus spa swe'.split(' ')
 
 /** Languages whose compounds searches find by their parts, as three-letter codes. Both engines have the same ones. */
 export const compoundLanguages: readonly string[] = 'dan deu fin nld nob swe'.split(' ')
