@@ -32,6 +32,7 @@ const trials: Readonly<Record<string, Trial>> = {
   soak: { shows: 'one data directory through many starts of a server' },
   'sync-postgres': { shows: 'tables of PostgreSQL and their indexes, through kills and cut connections' },
   takeover: { shows: 'servers that take over a bucket from each other' },
+  words: { shows: 'Japanese and Korean words: both engines against MeCab' },
 }
 
 const width = Math.max(...Object.keys(trials).map((name) => name.length))
