@@ -6,6 +6,7 @@ import test from 'ava'
 import { Dictionaries } from '../../ts/engine/fallback/analysis/words/index.js'
 import { type EngineSetup, openEngine } from '../../ts/engine/index.js'
 import { packageFolder } from '../../ts/launch/index.js'
+import { defaultIndexSettings } from '../../ts/settings/index.js'
 import { startServer, type TestServer, testEngine } from '../support/server.js'
 
 /** Small dictionaries, made by `scripts/tiny-words.mjs`. */
@@ -58,6 +59,8 @@ const setupIn = (directory: string): EngineSetup => ({
   indexingMemoryBytes: 1e8,
   indexingThreads: 1,
 })
+
+const ID = '0b5a1c1e-2f5b-4c3a-9a6e-0d5f1c2b3a49'
 
 const localized = { localizedAttributes: [{ attributePatterns: ['*'], locales: ['jpn'] }] }
 
@@ -129,4 +132,21 @@ test('an index keeps its words when a dictionary is installed, until its texts a
   const reason = /^its texts were cut with tiny-(ja|ko)-1-[0-9a-f]{8}, which is not installed$/
   t.is(warned.length, 4)
   for (const fault of warned) t.regex((fault as { reason: string }).reason, reason)
+})
+
+test('settings that name a language without a dictionary are logged once, with the command', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'siftd-words-'))
+  t.teardown(() => rm(directory, { recursive: true }))
+  const said: string[] = []
+  const log = { ...quietLog, warn: (_facts: object, message: string) => said.push(message) }
+  const { engine } = await openEngine(testEngine, { ...setupIn(directory), log, dictionaries: [] })
+  const settings = JSON.stringify({ ...defaultIndexSettings, ...localized })
+  for (const uid of [1, 2]) {
+    const operations = [{ taskUid: uid, kind: 'settings', settings } as const]
+    const prepared = await engine.prepare(ID, { uid, indexUid: 'shop', operations })
+    await engine.commit(prepared, [])
+  }
+  await engine.close()
+  t.is(said.length, 1)
+  t.regex(said[0]!, /npm install @siftd\/words-ja@\d/)
 })

@@ -1,5 +1,8 @@
 import { createRequire } from 'node:module'
 import { packageVersion } from '../launch/index.js'
+import { parsedSettings } from '../settings/index.js'
+import type { Engine, Operation } from './engine.js'
+import type { EngineLog } from './setup.js'
 
 /** Languages of optional word dictionaries: three-letter code → package. */
 const packages: Readonly<Record<string, string>> = { jpn: '@siftd/words-ja', kor: '@siftd/words-ko' }
@@ -16,8 +19,36 @@ export function installedDictionaries(): string[] {
   })
 }
 
-/** The command that installs the dictionary of a language; null if there is none. */
-export function dictionaryCommand(language: string): string | null {
-  const name = packages[language]
-  return name === undefined ? null : `npm install ${name}@${packageVersion()}`
+/**
+ * Wraps an engine without some dictionaries: the first settings that name their language are logged, with the command
+ * that installs the dictionary.
+ * @param installed paths of dictionaries
+ */
+export function advising(engine: Engine, installed: readonly string[], log: EngineLog): Engine {
+  const missing = new Map(Object.entries(packages).filter(([, name]) => !isInstalled(name, installed)))
+  if (missing.size === 0) return engine
+  return {
+    ...engine,
+    prepare: (index, batch, stop) => {
+      for (const language of batch.operations.flatMap(languagesOf)) {
+        const name = missing.get(language)
+        if (name === undefined) continue
+        missing.delete(language)
+        const command = `npm install ${name}@${packageVersion()}`
+        log.warn({ index, language }, `no word dictionary of this language is installed: ${command}`)
+      }
+      return engine.prepare(index, batch, stop)
+    },
+  }
+}
+
+const isInstalled = (name: string, installed: readonly string[]): boolean => {
+  const file = `${name.slice(name.indexOf('/') + 1)}.bin`
+  return installed.some((path) => path.endsWith(file))
+}
+
+/** Languages in the localized attributes of new settings. */
+function languagesOf(operation: Operation): readonly string[] {
+  if (operation.kind !== 'settings') return []
+  return parsedSettings(operation.settings).localizedAttributes?.flatMap(({ locales }) => locales) ?? []
 }

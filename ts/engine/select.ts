@@ -1,7 +1,7 @@
 import { LaunchError } from '../launch/index.js'
 import { installCommand, loadAddon } from './addon.js'
 import { type Answers, answersOf } from './answer-cache.js'
-import { installedDictionaries } from './dictionaries.js'
+import { advising, installedDictionaries } from './dictionaries.js'
 import type { Engine } from './engine.js'
 import type { EngineSetup } from './setup.js'
 
@@ -58,7 +58,7 @@ export async function openEngine(
 ): Promise<OpenedEngine> {
   const setup = { ...given, dictionaries: given.dictionaries ?? installedDictionaries() }
   const opened = await openChosen(choice, setup)
-  const engine = wrap(opened.engine)
+  const engine = wrap(advising(opened.engine, setup.dictionaries, setup.log))
   return { ...opened, engine, answers: answersOf(engine, answerCacheBytes) }
 }
 
