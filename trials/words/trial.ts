@@ -113,12 +113,12 @@ function installed(python: string, folder: string, packages: readonly string[]):
 function nativeDifference(folder: string): string | null {
   const test = ['test', '--package', 'siftd-engine', '--lib', 'texts_are_cut_like_an_oracle']
   const env = { ...process.env, SIFTD_WORDS_ORACLE: folder }
-  const { status, stdout, stderr } = spawnSync('cargo', test, {
+  const { status, stdout, stderr, error } = spawnSync('cargo', test, {
     cwd: packageFolder(),
     encoding: 'utf8',
     env,
   })
-  return status === 0 ? null : `${stdout ?? ''}${stderr ?? ''}`.slice(-2_000)
+  return status === 0 ? null : (error?.message ?? `${stdout}${stderr}`.slice(-2_000))
 }
 
 const OUTPUT_BYTES_MAX = 1 << 28
