@@ -1,7 +1,7 @@
 /** An index in memory, its files, and its pending batch and background work. */
 import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { defaultIndexSettings, type IndexSettings } from '../../settings/index.js'
+import { defaultIndexSettings } from '../../settings/index.js'
 import type { BackgroundFaultKind } from '../background-faults.js'
 import { adoptionOf } from './adoption.js'
 import type { Dictionaries } from './analysis/words/index.js'
