@@ -102,7 +102,7 @@ export const engineModules: ModuleTable = closed({
   cache: [],
   threads: [],
   analysis: ['fields'],
-  store: ['background_fault', 'fields', 'cache', 'threads'],
+  store: ['analysis', 'background_fault', 'fields', 'cache', 'threads'],
   postings: ['analysis', 'store'],
   facets: ['fields', 'store', 'analysis'],
   vector: ['store'],
