@@ -284,7 +284,8 @@ class Cluster {
     this.problems.push(
       ...(isDurable ? formerEpochs(acknowledged) : []),
       ...fallenPositions(seen),
-      ...incompleteReads(strong.filter(({ kind }) => isDurable || kind === 'document')),
+      // Numbers of lost tasks are used again, so a task does not tell which document was added.
+      ...(isDurable ? incompleteReads(strong) : []),
       ...unanswered.slice(0, 3),
     )
     for (const checked of [seen, strong, unanswered, this.#records.shown]) checked.length = 0
