@@ -116,7 +116,7 @@ test('an index keeps its words when a dictionary is installed, until its texts a
   t.deepEqual(await titles(server, '삼성전자에서'), ['삼성전자에서'])
   await server.settle(t, server.post('/indexes/new/documents', [{ id: 1, title: '삼성전자에서' }]))
   t.deepEqual(await titles(server, '전자', 'new'), ['삼성전자에서'])
-  await server.settle(t, server.patch('/indexes/shop/settings', { stopWords: ['x'] }))
+  await server.settle(t, server.post('/indexes/shop/reindex'))
   t.deepEqual(await titles(server, '전자'), ['전자', '삼성전자에서'])
   await server.stop()
 
