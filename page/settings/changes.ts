@@ -5,6 +5,7 @@ import { own } from '../parts/own.ts'
 /** Settings that only siftd has. The server leaves them out while they have these values. */
 const ownDefaults: Settings = {
   attributeWeights: {},
+  compounds: [],
   matchingStrategy: 'last',
   stemming: [],
   stopWordLists: [],

@@ -1,6 +1,6 @@
 /** Synonyms, typo tolerance and the languages of words. */
 import { useState } from 'preact/hooks'
-import { stemmedLanguages, stopWordLanguages } from '../../ts/settings/word-languages.ts'
+import { compoundLanguages, stemmedLanguages, stopWordLanguages } from '../../ts/settings/word-languages.ts'
 import type { Json } from '../api/types.ts'
 import { count } from '../parts/text.ts'
 import { commaSeparated, decimal, TypedInput } from '../parts/typed-input.tsx'
@@ -179,6 +179,14 @@ export function WordLanguages({ editor }: { readonly editor: Editor }) {
         hint="A word also finds its other forms: connection finds connected. Only in siftd"
       >
         {languages('stemming', stemmedLanguages)}
+      </Setting>
+      <Setting
+        editor={editor}
+        name="compounds"
+        title="Compounds"
+        hint="A word also finds the compounds of which it is a part: zimmer finds Arbeitszimmer. Only in siftd"
+      >
+        {languages('compounds', compoundLanguages)}
       </Setting>
       <Setting
         editor={editor}
