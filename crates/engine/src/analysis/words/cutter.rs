@@ -118,6 +118,11 @@ impl<'d> Cutter<'d> {
         }
         self.words.clear();
         let (mut node, _) = self.best(length, self.dictionary.end);
+        if node == NONE {
+            // Only a list without tokens, which no build writes, leaves a window without words.
+            self.words.push((length, 0));
+            return;
+        }
         let mut to = length;
         while to > 0 {
             let Node { start, before, cuts, .. } = self.nodes[node as usize];

@@ -55,6 +55,8 @@ export class WordCutter {
 
     const words: [number, number][] = []
     let [node] = this.#best(text.length, end)
+    // Only a list without tokens, which no build writes, leaves a window without words.
+    if (node === -1) return [[text.length, 0]]
     for (let to = text.length; to > 0; node = nodes.before[node]!) {
       const from = nodes.start[node]!
       words.push([to - from, nodes.cuts[node]!])
