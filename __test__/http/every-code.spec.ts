@@ -154,7 +154,7 @@ const refused: Readonly<Record<string, Request>> = {
   invalid_settings_rerankers: setting('rerankers', { m: { source: 'other' } }, 'PATCH'),
   invalid_settings_compounds: setting('compounds', ['eng']),
   invalid_settings_stemming: setting('stemming', ['jpn']),
-  invalid_settings_stop_word_lists: setting('stop-word-lists', ['ja']),
+  invalid_settings_stop_word_lists: setting('stop-word-lists', ['tha']),
   invalid_settings_index_chat: setting('chat', { x: 1 }, 'PATCH'),
 
   invalid_dynamic_search_rule_offset: rules({ offset: -1 }),

@@ -84,6 +84,7 @@ fn snapshots() -> Vec<Snapshot> {
         "sortableAttributes": ["year", "author", "_geo"],
         "synonyms": {"nyc": ["new york"], "woman": ["lady"]},
         "stemming": ["eng"],
+        "compounds": ["deu"],
     }))
     .unwrap();
     let documents: Vec<Json> = (0..DOCUMENTS).map(document).collect();
