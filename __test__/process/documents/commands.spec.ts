@@ -60,6 +60,7 @@ const otherEngines = async (t: ExecutionContext): Promise<Presumed> => {
 const presumptions: Readonly<Record<string, (t: ExecutionContext) => Promise<Presumed>>> = {
   'docs/explain.md': async () => ({ before: films }),
   'docs/cli.md': async () => ({ before: 'siftd --no-analytics' }),
+  'docs/languages.md': async () => ({ before: films }),
   'docs/languages-ja-ko.md': async () => ({ before: 'siftd --no-analytics' }),
   'docs/operate.md': async () => ({ before: films }),
   'docs/relevance.md': async () => ({ before: films }),

@@ -4,7 +4,7 @@
 //! its buffer. Mistakes of callers and internal errors are returned as values.
 
 mod calls;
-mod descriptor;
+pub mod descriptor;
 mod fault;
 mod memory;
 mod pool;

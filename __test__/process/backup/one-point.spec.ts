@@ -4,9 +4,9 @@
  */
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { startServer, type TestServer, testEngine } from '../support/server.js'
-import { tempDir } from './archives.js'
-import { place } from './import.js'
+import { tempDir } from '../../backup/archives.js'
+import { place } from '../../backup/import.js'
+import { startServer, type TestServer, testEngine } from '../../support/server.js'
 
 const uids = ['ash', 'birch', 'cedar', 'elm'] as const
 const WRITERS = 3

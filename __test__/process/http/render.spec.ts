@@ -1,6 +1,6 @@
 import test from 'ava'
-import { checkRefusals } from '../support/refusals.js'
-import { startServer } from '../support/server.js'
+import { checkRefusals } from '../../support/refusals.js'
+import { startServer } from '../../support/server.js'
 
 const path = '/render-template'
 const document = { kind: 'inlineDocument', inline: { t: 'A', n: { k: 2 }, list: [1, 'x'], _geo: { lat: 1 } } }

@@ -2,10 +2,10 @@
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'ava'
-import { startProvider } from '../support/provider.js'
-import { startServer, type TestServer } from '../support/server.js'
-import { archiveOf, indexAt, metadata, task, tempDir } from './archives.js'
-import { place, sourceOf } from './import.js'
+import { archiveOf, indexAt, metadata, task, tempDir } from '../../backup/archives.js'
+import { place, sourceOf } from '../../backup/import.js'
+import { startProvider } from '../../support/provider.js'
+import { startServer, type TestServer } from '../../support/server.js'
 
 async function shown(server: TestServer, paths: readonly string[]): Promise<readonly unknown[]> {
   return Promise.all(paths.map(async (path) => (await server.get(path)).body))

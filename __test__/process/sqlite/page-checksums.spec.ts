@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import test, { type ExecutionContext } from 'ava'
-import { readLogAt } from '../../ts/sqlite/header.js'
-import { type DriverName, openTasks } from '../../ts/tasks/index.js'
-import { inspectStore, objection } from '../../ts/tasks/store/completeness.js'
-import { numbers } from '../support/numbers.js'
-import { openFake } from '../tasks/fake-engine.js'
-import { create, quiet, temporaryDirectory, testQueue } from '../tasks/test-queue.js'
+import { readLogAt } from '../../../ts/sqlite/header.js'
+import { type DriverName, openTasks } from '../../../ts/tasks/index.js'
+import { inspectStore, objection } from '../../../ts/tasks/store/completeness.js'
+import { numbers } from '../../support/numbers.js'
+import { openFake } from '../../tasks/fake-engine.js'
+import { create, quiet, temporaryDirectory, testQueue } from '../../tasks/test-queue.js'
 
 // The pages of a task store's file have checksums:
 // 1. A store written by this program passes, whether it was closed, killed, or its process exited without closing it.
@@ -60,7 +60,7 @@ async function unlock(directory: string): Promise<void> {
 
 /** Runs a process that adds tasks and exits without closing the store. */
 async function exit(directory: string, driver: DriverName, tasks: number): Promise<void> {
-  const child = fileURLToPath(new URL('../tasks/exit-child.js', import.meta.url))
+  const child = fileURLToPath(new URL('../../tasks/exit-child.js', import.meta.url))
   await promisify(execFile)(process.execPath, [child, directory, driver, String(tasks)])
   await unlock(directory)
 }
@@ -187,7 +187,7 @@ test('without hard links, a killed store only loses its checksums', async (t) =>
   const patch = join(await temporaryDirectory(t), 'patch.cjs')
   await writeFile(patch, `require('node:fs').linkSync = () => { throw new Error('ENOTSUP') }`)
   const opening = async (end: 'killed' | 'closed') => {
-    const child = fileURLToPath(new URL('../tasks/exit-child.js', import.meta.url))
+    const child = fileURLToPath(new URL('../../tasks/exit-child.js', import.meta.url))
     const env = { ...process.env, NODE_OPTIONS: `--require ${patch}` }
     await promisify(execFile)(process.execPath, [child, directory, 'libsql', '3', end], { env })
     await unlock(directory)

@@ -10,9 +10,9 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import test, { type ExecutionContext } from 'ava'
-import { readJson, readJsonInSlices, toText } from '../../ts/parse/index.js'
-import { checkError, checkRefusals } from '../support/refusals.js'
-import { startServer, type TestAnswer, type TestServer } from '../support/server.js'
+import { readJson, readJsonInSlices, toText } from '../../../ts/parse/index.js'
+import { checkError, checkRefusals } from '../../support/refusals.js'
+import { startServer, type TestAnswer, type TestServer } from '../../support/server.js'
 
 const documents = '/indexes/a/documents'
 const list = <T>(length: number, item: (at: number) => T): T[] => Array.from({ length }, (_, at) => item(at))

@@ -9,8 +9,8 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { entriesOf, tempDir } from '../backup/archives.js'
-import { startServer, type TestServer, testEngine } from '../support/server.js'
+import { entriesOf, tempDir } from '../../backup/archives.js'
+import { startServer, type TestServer, testEngine } from '../../support/server.js'
 
 const films = Array.from({ length: 20 }, (_, id) => ({ id, title: `film ${id}` }))
 

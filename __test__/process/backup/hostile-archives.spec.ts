@@ -9,11 +9,11 @@ import { join } from 'node:path'
 import { crc32, gunzipSync, gzipSync } from 'node:zlib'
 import test, { type ExecutionContext } from 'ava'
 import { extract } from 'tar'
-import { LaunchError } from '../../ts/launch/index.js'
-import { loadDriver } from '../../ts/sqlite/driver.js'
-import { startServer, type TestServer, testEngine } from '../support/server.js'
-import { archiveOf, indexAt, type MadeEntry, metadata, tempDir } from './archives.js'
-import { place } from './import.js'
+import { LaunchError } from '../../../ts/launch/index.js'
+import { loadDriver } from '../../../ts/sqlite/driver.js'
+import { archiveOf, indexAt, type MadeEntry, metadata, tempDir } from '../../backup/archives.js'
+import { place } from '../../backup/import.js'
+import { startServer, type TestServer, testEngine } from '../../support/server.js'
 
 const PLACES = Number(process.env.ARCHIVE_DAMAGES ?? 12)
 
