@@ -138,7 +138,7 @@ async function begin(t: ExecutionContext, server: TestServer, path: string, star
   t.teardown(() => socket.destroy())
   const head = `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`
   await once(socket, 'connect')
-  socket.write(`${head}${start.length.toString(16)}\r\n${start}\r\n`)
+  await new Promise((resolve) => socket.write(`${head}${start.length.toString(16)}\r\n${start}\r\n`, resolve))
   return socket
 }
 
@@ -153,7 +153,9 @@ async function holdMemory(
     first.once('data', () => {
       isAnswered = true
     })
-    // If `other` arrives between two chunks of the first body, the first one is refused. Then another one starts.
+    // Gives the server time to read the first body. If `other` arrives between two chunks of it, the first one is refused,
+    // and another one starts.
+    for (let turns = 0; turns < 20; turns++) await turn()
     while (!isAnswered) {
       const refused = await other()
       if (refused.status === 503) return { first, refused }
