@@ -1,4 +1,4 @@
-/** What the editors of settings share. */
+/** The state that all editors of settings use. */
 import type { Json, Settings } from '../api/types.ts'
 
 export interface Editor {

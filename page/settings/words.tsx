@@ -151,6 +151,28 @@ const named = (codes: readonly string[]): readonly (readonly [code: string, text
     .map((code) => [code, languageNames.of(code) ?? code] as const)
     .sort(([, a], [, b]) => a.localeCompare(b))
 
+/** The settings that are lists of languages. */
+const languageSettings = [
+  {
+    name: 'stemming',
+    title: 'Forms of words',
+    hint: 'A word also finds its other forms: connection finds connected. Only in siftd',
+    all: stemmedLanguages,
+  },
+  {
+    name: 'compounds',
+    title: 'Compounds',
+    hint: 'A word also finds the compounds of which it is a part: zimmer finds Arbeitszimmer. Only in siftd',
+    all: compoundLanguages,
+  },
+  {
+    name: 'stopWordLists',
+    title: 'Lists of stop words',
+    hint: 'Queries ignore the common words of these languages, except in phrases. Only in siftd',
+    all: stopWordLanguages,
+  },
+] as const
+
 export function WordLanguages({ editor }: { readonly editor: Editor }) {
   const languages = (name: string, all: readonly string[]) => {
     const chosen = textsOf(editor.settings[name])
@@ -172,30 +194,11 @@ export function WordLanguages({ editor }: { readonly editor: Editor }) {
   }
   return (
     <>
-      <Setting
-        editor={editor}
-        name="stemming"
-        title="Forms of words"
-        hint="A word also finds its other forms: connection finds connected. Only in siftd"
-      >
-        {languages('stemming', stemmedLanguages)}
-      </Setting>
-      <Setting
-        editor={editor}
-        name="compounds"
-        title="Compounds"
-        hint="A word also finds the compounds of which it is a part: zimmer finds Arbeitszimmer. Only in siftd"
-      >
-        {languages('compounds', compoundLanguages)}
-      </Setting>
-      <Setting
-        editor={editor}
-        name="stopWordLists"
-        title="Lists of stop words"
-        hint="Queries ignore the common words of these languages, except in phrases. Only in siftd"
-      >
-        {languages('stopWordLists', stopWordLanguages)}
-      </Setting>
+      {languageSettings.map(({ name, title, hint, all }) => (
+        <Setting key={name} editor={editor} name={name} title={title} hint={hint}>
+          {languages(name, all)}
+        </Setting>
+      ))}
     </>
   )
 }
