@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Acknowledgement, Seen, StrongRead } from './history.js'
 import type { Node } from './node.js'
 
-/** What the clients saw. */
+/** Answers that the clients received. */
 export class Records {
   readonly acknowledged: Acknowledgement[] = []
   /** Documents whose writes were refused with the promise that nothing was written. */

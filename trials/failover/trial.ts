@@ -125,7 +125,7 @@ class Cluster {
     await this.#atRest()
   }
 
-  /** One fault under load, then a check at rest. */
+  /** Causes a fault under load, then compares the servers when no write is pending. */
   async round(kind: Kind): Promise<void> {
     const records = this.#records
     const before = this.problems.length

@@ -4,7 +4,6 @@ import {
   type BatchReport,
   type Engine,
   EngineError,
-  type Operation,
   type Payload,
 } from '../../ts/engine/index.js'
 import { GroupCommit } from '../../ts/sqlite/group-commit.js'
@@ -15,7 +14,7 @@ import { HeldFiles, type Spool } from '../../ts/tasks/spool.js'
 import { type Request, type StoreCalls, storeRules, writingCalls } from '../../ts/tasks/store/records.js'
 import { Store } from '../../ts/tasks/store/store.js'
 import { failureOf, fileCalls, type StoreClient } from '../../ts/tasks/store/store-client.js'
-import type { Applied, EngineFiles, Files } from './files.js'
+import type { EngineFiles, Files } from './files.js'
 import type { Machine } from './machine.js'
 import type { Life, World } from './world.js'
 

@@ -100,7 +100,7 @@ class Simulation {
   readonly #follower: Following | null
   /** Processes of former leaders that have not noticed the takeover yet. */
   readonly #former = new Set<Process>()
-  /** Followers that may replace the leader; empty: nobody but an operator does. */
+  /** Followers that may replace the leader; empty: only an operator replaces it. */
   readonly #candidates = new Map<StandingFollower, Life>()
   readonly #weakness: Weakness | null
   #candidatesSoFar = 0

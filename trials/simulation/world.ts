@@ -215,7 +215,7 @@ export class World {
     return true
   }
 
-  /** Treats the current time as busy, so that polls go on. */
+  /** Treats the current time as busy, so that polls continue. */
   stir(): void {
     this.#busyAt = this.#elapsedMs
   }

@@ -1,6 +1,6 @@
 /** Compares the words of MeCab with those of both engines. */
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Dictionaries } from '../../ts/engine/fallback/analysis/words/index.js'
 import { packageFolder } from '../../ts/launch/index.js'

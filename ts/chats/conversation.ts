@@ -44,7 +44,7 @@ class Conversation {
   readonly #chat: Chat
   readonly #tool: Readonly<Record<string, unknown>> | null
   readonly #searching: Searching
-  /** What the provider gets in the next round. */
+  /** Messages for the provider in the next round. */
   readonly #messages: Message[]
   #total = noUsage
   #resultChars = 0

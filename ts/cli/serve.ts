@@ -196,7 +196,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     })
     generation.start()
 
-    /** Serves the directory of this follower, which has taken over the log, as leader. Searches go on meanwhile. */
+    /** Makes this follower the leader, after it took over the log. Searches are answered during the change. */
     async function promote(taken: Connected): Promise<void> {
       const former = generation
       const { instance, follower } = former.replicated

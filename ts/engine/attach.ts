@@ -4,7 +4,7 @@ import type { AttachedEngine } from './native/index.js'
 
 export type { AttachedEngine } from './native/index.js'
 
-/** What threads need of the native module. */
+/** The part of the native module that threads use. */
 export interface EngineSharing {
   /** @param number result of `Engine.publish` in the thread that opened the engine */
   attach(number: number): AttachedEngine

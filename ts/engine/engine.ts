@@ -238,9 +238,9 @@ export type AnalysisVersion = Readonly<Record<string, string>>
 
 /** They differ after an upgrade of the engine, until the documents are analysed again. */
 export interface IndexAnalysis {
-  /** What cut the documents of the index. */
+  /** Versions that cut the documents of the index into words. */
   readonly index: AnalysisVersion
-  /** What cuts queries and new documents. */
+  /** Versions that cut queries and new documents into words. */
   readonly engine: AnalysisVersion
 }
 

@@ -140,7 +140,7 @@ function columnOf({ columns, schema, name: table }: Table, name: string): Column
 const arrayOf = (type: string): string => `${type}[]`
 
 interface PlannedDocuments {
-  /** What `t` stands for. */
+  /** SQL expression with the alias `t`. */
   readonly rows: string
   /** Join that makes `e` the document. */
   readonly fields: string

@@ -10,7 +10,7 @@ export const reindex = defineCommand('reindex', (command, output) => {
     .description(`Cuts the stored documents of indexes into words again, with the dictionaries and rules of the running version.
 
 An upgrade of the server or of Node.js may cut queries into other words than the documents were. GET /health and the statistics
-of an index then carry a warning. Searches go on meanwhile and find the documents as before.`)
+of an index then carry a warning. Meanwhile searches find the documents as before.`)
     .argument('[indexes...]', 'Uids of the indexes')
     .option('--all', 'Takes all indexes')
     .option('--no-wait', 'Does not wait until they are done')
