@@ -1,6 +1,6 @@
 // Entry point of ava with a fixed TAP reporter. The reporter of ava 6.4.1, the last version for Node 20, throws if
 // tests hang or if an error has an undefined property, and then does not report the failed test. This one writes
-// failures itself and lists the slowest files at the end.
+// failures itself, and lists the slowest files and the failed ones at the end.
 import { relative } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { root } from './setup.mjs'
@@ -8,6 +8,18 @@ import { root } from './setup.mjs'
 const { default: TapReporter } = await import(`${root}/node_modules/ava/lib/reporters/tap.js`)
 const { writeTest, consumeStateChange, endRun } = TapReporter.prototype
 const files = new Map()
+const failedFiles = new Set()
+
+/** Types of events about a file in which something failed. */
+const failures = new Set([
+  'hook-failed',
+  'missing-ava-import',
+  'no-tests',
+  'test-failed',
+  'uncaught-exception',
+  'unhandled-rejection',
+  'worker-failed',
+])
 
 function writeFailure(reporter, title, lines) {
   reporter.i += 1
@@ -38,6 +50,7 @@ Object.assign(TapReporter.prototype, {
   },
   writeTimeout({ pendingTests, period }) {
     for (const [file, titles] of pendingTests) {
+      failedFiles.add(file)
       for (const title of titles) {
         writeFailure(this, this.prefixTitle(file, title), [`did not end; no test ended for ${period} ms`])
       }
@@ -47,6 +60,7 @@ Object.assign(TapReporter.prototype, {
     if (event.testFile) {
       const { first = Date.now() } = files.get(event.testFile) ?? {}
       files.set(event.testFile, { first, last: Date.now() })
+      if (failures.has(event.type)) failedFiles.add(event.testFile)
     }
     return consumeStateChange.call(this, event)
   },
@@ -55,6 +69,7 @@ Object.assign(TapReporter.prototype, {
     const longest = times.sort((a, b) => b.seconds - a.seconds).slice(0, 25)
     for (const { file, seconds } of longest)
       this.reportStream.write(`# ${Math.round(seconds)} s in ${relative(root, file)}\n`)
+    for (const file of failedFiles) this.reportStream.write(`# failed: ${relative(root, file)}\n`)
     return endRun.call(this)
   },
 })

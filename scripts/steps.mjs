@@ -7,6 +7,7 @@ const repeated = { tests: 10, lines: 12, width: 300 }
 
 const total = { passed: 0, failed: 0 }
 const problems = []
+const unstable = []
 const times = []
 
 /** Counts a failure outside a test runner. */
@@ -18,9 +19,11 @@ export function fail(text) {
 /**
  * Runs one step.
  * @param counts patterns of the runner's counts in its output. Without them a failed command counts as one failure
+ * @param retry if given, gets the output of a failed run and returns the arguments of a second run, or null. If it
+ *   passes, `finish` lists what failed in the first run as unstable
  * @param isQuiet true to show the output only when the command has ended, for concurrent steps
  */
-export async function step(name, command, args, { counts, env, isQuiet = false } = {}) {
+export async function step(name, command, args, { counts, env, retry, isQuiet = false } = {}) {
   if (!isQuiet) process.stdout.write(`\n── ${name}\n`)
   const began = Date.now()
   const { code, output } = await watch(command, args, env, isQuiet)
@@ -28,11 +31,20 @@ export async function step(name, command, args, { counts, env, isQuiet = false }
   took(name, began)
   // Removes colour codes, which may separate a count from its word.
   const plain = output.replaceAll(new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g'), '')
+  const again = code === 0 ? null : (retry?.(plain) ?? null)
+  if (again !== null) {
+    process.stdout.write(`\n── ${name}: second run of what failed\n`)
+    if ((await watch(command, again, env, isQuiet)).code === 0) {
+      unstable.push(report(name, sum(plain, counts.failed), plain))
+      total.passed += sum(plain, counts.passed)
+      return
+    }
+  }
   const passed = counts ? sum(plain, counts.passed) : 0
   const failed = counts ? sum(plain, counts.failed) : 0
   total.passed += passed
   total.failed += failed
-  if (failed > 0) problems.push([`${name}: ${failed} failed`, ...failures(plain)].join('\n  '))
+  if (failed > 0) problems.push(report(name, failed, plain))
   if (code !== 0 && failed === 0)
     fail([`${name}: ended with ${code}`, ...plain.trimEnd().split('\n').slice(-repeated.lines)].join('\n  '))
   if (code === 0 && counts && passed === 0) fail(`${name}: no test ran`)
@@ -50,10 +62,13 @@ export function finish() {
   process.stdout.write(
     `\n${times.map(([name, seconds]) => `${String(seconds).padStart(5)} s  ${name}`).join('\n')}\n`,
   )
+  for (const text of unstable) process.stdout.write(`\n⚠ unstable, passed in a second run: ${text}\n`)
   if (problems.length > 0) process.stdout.write(`\n${problems.map((line) => `✘ ${line}`).join('\n')}\n`)
   process.stdout.write(`\n${total.passed} passed, ${total.failed} failed\n`)
   process.exit(total.failed === 0 ? 0 : 1)
 }
+
+const report = (name, failed, output) => [`${name}: ${failed} failed`, ...failures(output)].join('\n  ')
 
 /** Runs a command. @returns its exit code and output */
 function watch(command, args, env, isQuiet) {

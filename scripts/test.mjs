@@ -138,12 +138,28 @@ async function lint() {
   } else if (isCi) fail('clippy is not installed')
 }
 
+/** A run with more failed files than this is broken, not unstable. */
+const unstableFilesMax = 2
+
+/**
+ * Returns the arguments to run the failed files of a run again, one at a time, or null if the run fails. Waits that are
+ * too short on a busy machine must not hide the result of three thousand tests. `SIFTD_TEST_RETRY=never` turns this off,
+ * to search for such tests.
+ */
+function filesToRetry(output) {
+  const files = [...output.matchAll(/^# failed: (.+)$/gm)].map(([, file]) => file)
+  if (process.env.SIFTD_TEST_RETRY === 'never' || files.length === 0 || files.length > unstableFilesMax)
+    return null
+  return [`${root}/scripts/ava.mjs`, '--tap', '--concurrency', '1', ...files]
+}
+
 /** Runs specs. HTTP specs use the native engine if it is built, else the fallback. */
 function ava(name, args, addon) {
   const isNative = addon === 'ready' || addon === 'prebuilt'
   // TAP, because ava's default report omits the number of passed tests if one fails.
   return step(name, process.execPath, [`${root}/scripts/ava.mjs`, '--tap', ...args], {
     counts: { passed: /^# pass (\d+)$/gm, failed: /^# fail (\d+)$/gm },
+    retry: filesToRetry,
     env: {
       SIFTD_TEST_ENGINE: process.env.SIFTD_TEST_ENGINE ?? (isNative ? 'native' : 'fallback'),
       // Tests of the native engine are skipped only if Rust is missing.

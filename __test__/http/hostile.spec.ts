@@ -1,5 +1,6 @@
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import test from 'ava'
+import { rawSocket, readText } from '../support/raw-socket.js'
 import { checkRefusals, type Refusal } from '../support/refusals.js'
 import { startServer, type TestServer } from '../support/server.js'
 
@@ -129,20 +130,10 @@ test('a body of many small values is refused before it fills the memory', async 
 })
 
 /** Sends raw bytes. Returns the received text when the server closes or `enough` matches. */
-async function raw(server: TestServer, send: (socket: Socket) => void, enough: RegExp): Promise<string> {
-  const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1', allowHalfOpen: true })
-  let received = ''
+function raw(server: TestServer, send: (socket: Socket) => void, enough: RegExp): Promise<string> {
+  const socket = rawSocket(server.url)
   send(socket)
-  try {
-    for await (const chunk of socket) {
-      received += chunk
-      if (enough.test(received)) break
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error
-  }
-  socket.destroy()
-  return received
+  return readText(socket, enough)
 }
 
 const head = (path: string, ...lines: readonly string[]): string =>
@@ -200,8 +191,7 @@ test('a client that disconnects during a body leaves nothing behind', async (t) 
 test('slow requests block no other request', async (t) => {
   const server = await startServer(t)
   const slow = Array.from({ length: 50 }, () => {
-    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
-    socket.on('error', () => undefined)
+    const socket = rawSocket(server.url)
     socket.write(head(upload, 'content-length: 1000'))
     return socket
   })

@@ -45,7 +45,7 @@ async function slowLines(server: TestServer, calls: () => Promise<unknown>): Pro
         await server.delete('/logs/stream')
       },
     )
-    outgoing.once('error', reject)
+    outgoing.on('error', reject)
     outgoing.end(JSON.stringify({ mode: 'json', target: 'queries=info' }))
   })
   await ended

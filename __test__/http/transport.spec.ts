@@ -1,4 +1,3 @@
-import { connect } from 'node:net'
 import {
   brotliCompressSync,
   brotliDecompressSync,
@@ -8,6 +7,7 @@ import {
   inflateSync,
 } from 'node:zlib'
 import test from 'ava'
+import { rawSocket, readText } from '../support/raw-socket.js'
 import { checkError, checkRefusals } from '../support/refusals.js'
 import { startServer } from '../support/server.js'
 
@@ -145,35 +145,28 @@ test('the body limit counts decompressed bytes, exactly, and leaves the connecti
     },
   ])
 
-  const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+  const socket = rawSocket(server.url)
   t.teardown(() => socket.destroy())
   const body = document(5000)
   const head = `host: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`
   socket.write(
     `POST /indexes/a/search HTTP/1.1\r\n${head}\r\n\r\n${body}GET /health HTTP/1.1\r\nhost: x\r\n\r\n`,
   )
-  let received = ''
-  for await (const chunk of socket) {
-    received += chunk
-    if (received.includes('available')) break
-  }
-  t.regex(received, /^HTTP\/1\.1 413 [\s\S]*HTTP\/1\.1 200 /)
+  t.regex(await readText(socket, /available/), /^HTTP\/1\.1 413 [\s\S]*HTTP\/1\.1 200 /)
 })
 
 test('a request that asks for another protocol is answered, and the connection ends', async (t) => {
   const server = await startServer(t)
-  const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+  const socket = rawSocket(server.url)
   t.teardown(() => socket.destroy())
   const head = 'GET /health HTTP/1.1\r\nhost: x\r\n'
   socket.write(`${head}upgrade: h2c\r\nconnection: upgrade\r\n\r\n${head}\r\n`)
-  let received = ''
-  for await (const chunk of socket) received += chunk
-  t.regex(received, /^HTTP\/1\.1 200 [\s\S]*connection: close/i)
+  t.regex(await readText(socket), /^HTTP\/1\.1 200 [\s\S]*connection: close/i)
 })
 
 test('an aborted upload leaves nothing behind', async (t) => {
   const server = await startServer(t)
-  const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+  const socket = rawSocket(server.url)
   const head = 'host: x\r\ncontent-type: application/json\r\ncontent-length: 100'
   await new Promise<void>((resolve) => {
     socket.write(`POST /indexes/a/documents HTTP/1.1\r\n${head}\r\n\r\n[{"id":1},`, () => resolve())
@@ -190,10 +183,9 @@ test('bytes that are not an HTTP request are answered with an error body', async
     [`GET /health HTTP/1.1\r\nx-long: ${'x'.repeat(40_000)}\r\n\r\n`, 431],
   ] as const
   for (const [bytes, status] of cases) {
-    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    const socket = rawSocket(server.url)
     socket.write(bytes)
-    let received = ''
-    for await (const chunk of socket) received += chunk
+    const received = await readText(socket)
     const [head, body] = received.split('\r\n\r\n')
     t.true(head?.startsWith(`HTTP/1.1 ${status} `), received)
     t.is((JSON.parse(body ?? '') as { code: string }).code, 'bad_request')

@@ -1,12 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import test, { type ExecutionContext } from 'ava'
 import { readVersion } from '../../../ts/instance/index.js'
 import { program } from '../../support/program.js'
+import { rawSocket, readText } from '../../support/raw-socket.js'
 import { otherThanWindows } from '../../support/requirements.js'
 import { askToStop, stopChannel } from '../../support/stopping.js'
 import { testNeeding } from '../../support/test-needing.js'
@@ -220,12 +220,8 @@ test('a shutdown finishes requests in flight and refuses new ones', async (t) =>
   const running = daemon(t, cwd, served)
   const { hostname, port } = new URL(fact(await running.screen, 'Server listening on'))
   const body = '{"uid":"late"}'
-  const socket = connect(Number(port), hostname)
-  let answer = ''
-  socket.on('data', (chunk) => {
-    answer += chunk
-  })
-  const closed = new Promise((resolve) => socket.once('close', resolve))
+  const socket = rawSocket(`http://${hostname}:${port}`)
+  const answer = readText(socket)
   const head = ['POST /indexes HTTP/1.1', 'Host: here', 'Content-Type: application/json']
   socket.write(`${head.join('\r\n')}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`)
   // A second answered request proves that the server has read the first head and waits for the body.
@@ -235,8 +231,7 @@ test('a shutdown finishes requests in flight and refuses new ones', async (t) =>
     for (;;) await fetch(`http://${hostname}:${port}/health`, { headers: { connection: 'close' } })
   })
   socket.write(body.slice(5))
-  await closed
-  t.regex(answer, /^HTTP\/1\.1 202 /)
+  t.regex(await answer, /^HTTP\/1\.1 202 /)
   t.is((await running.ended).code, 0)
 })
 

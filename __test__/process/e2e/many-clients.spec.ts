@@ -34,7 +34,7 @@ function writeAll({ port }: TestDaemon, count: number, agent: Agent | false) {
       ),
     )
     const answered = new Promise<number>((resolve, reject) => {
-      sent.once('error', reject)
+      sent.on('error', reject)
       sent.once('response', (answer) => {
         let text = ''
         answer.on('data', (chunk: Buffer) => {

@@ -161,7 +161,7 @@ test.serial('uploads in flight and idle connections do not delay a shutdown', as
     path: '/indexes/a/documents',
     headers: { 'content-type': 'application/x-ndjson', 'transfer-encoding': 'chunked' },
   })
-  const failed = new Promise((resolve) => upload.once('error', resolve).once('response', resolve))
+  const failed = new Promise((resolve) => upload.on('error', resolve).once('response', resolve))
   upload.write('{"id":1}\n')
   await pause(100)
   await stopped(t, daemon)

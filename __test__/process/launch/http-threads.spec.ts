@@ -59,11 +59,11 @@ class Connection {
   async text(method: string, path: string, body?: unknown, sent: Sent = {}): Promise<[number, string]> {
     const request = this.open(method, path, body, sent)
     return new Promise((resolve, reject) => {
-      request.once('error', reject)
+      request.on('error', reject)
       request.once('response', (answer) => {
         const chunks: Buffer[] = []
         answer.on('data', (chunk: Buffer) => chunks.push(chunk))
-        answer.once('error', reject)
+        answer.on('error', reject)
         answer.once('end', () => resolve([answer.statusCode ?? 0, Buffer.concat(chunks).toString()]))
       })
     })
