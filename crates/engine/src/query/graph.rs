@@ -29,6 +29,8 @@ pub(crate) struct TermNode {
     pub(crate) ids: RangeInclusive<usize>,
     /// Query positions it covers.
     pub(crate) positions: RangeInclusive<u32>,
+    /// True if no separator is between it and the query term before.
+    pub(crate) attached: bool,
 }
 
 impl TermNode {
@@ -75,6 +77,7 @@ impl QueryGraph {
                     kinds: DerivationKinds::ALL,
                     ids: id + 1 - width..=id,
                     positions: *covered[0].positions.start()..=*query[id].positions.end(),
+                    attached: covered[0].attached,
                 });
                 terms.push(term);
             }

@@ -36,6 +36,8 @@ pub struct QueryTerm {
     pub text: TermText,
     /// Positions it covers in the query.
     pub positions: RangeInclusive<u32>,
+    /// True if no separator is between it and the term before, as in languages without spaces.
+    pub attached: bool,
 }
 
 /// A word or a quoted phrase.
@@ -75,7 +77,14 @@ impl ParsedQuery {
     /// nothing follows it and `complete_last` is set.
     fn parse_all(tokens: &[Token<'_>], complete_last: bool, terms_max: usize, lists: &StopWordLists) -> Self {
         let tokens = &tokens[..tokens.len().min(TOKENS_MAX)];
-        let mut parser = Parser { query: Self::default(), position: -1, phrase: None, negate: false, lists };
+        let mut parser = Parser {
+            query: Self::default(),
+            position: -1,
+            phrase: None,
+            negate: false,
+            attached: false,
+            lists,
+        };
         for (at, token) in tokens.iter().enumerate() {
             if parser.query.terms.len() >= terms_max {
                 return parser.query;
@@ -118,6 +127,8 @@ struct Parser<'l> {
     phrase: Option<OpenPhrase>,
     /// True if the next word or phrase is excluded.
     negate: bool,
+    /// True if no separator follows the last term.
+    attached: bool,
 }
 
 #[derive(Default)]
@@ -144,13 +155,19 @@ impl Parser<'_> {
             self.query.negative_words.push(word);
         } else if is_last || !(is_stop_word || self.lists.contains(&word)) {
             let text = TermText::Word { word, unfinished: is_last && complete_last };
-            self.query.terms.push(QueryTerm { text, positions: position..=position });
+            self.query.terms.push(QueryTerm {
+                text,
+                positions: position..=position,
+                attached: self.attached,
+            });
+            self.attached = true;
         } else {
             self.query.ignored.push(word);
         }
     }
 
     fn separator(&mut self, token: &Token<'_>) {
+        self.attached = false;
         if token.kind == TokenKind::Hard {
             self.position += HARD_SEPARATOR_STEP;
             if self.phrase.is_some() {
@@ -180,7 +197,11 @@ impl Parser<'_> {
             self.query.negative_phrases.push(phrase.slots);
         } else {
             let positions = phrase.start..=phrase.end;
-            self.query.terms.push(QueryTerm { text: TermText::Phrase(phrase.slots), positions });
+            self.query.terms.push(QueryTerm {
+                text: TermText::Phrase(phrase.slots),
+                positions,
+                attached: false,
+            });
         }
     }
 }

@@ -22,6 +22,8 @@ export interface TermNode {
   readonly lastId: number
   readonly firstPosition: number
   readonly lastPosition: number
+  /** True if no separator is between it and the query term before. */
+  readonly isAttached: boolean
 }
 
 /** Number of query terms that a node covers. */
@@ -115,6 +117,7 @@ function singleNode(parsed: ParsedTerm, id: number, source: TermSource, settings
     lastId: id,
     firstPosition: parsed.start,
     lastPosition: parsed.end,
+    isAttached: parsed.isAttached,
   }
 }
 
@@ -156,6 +159,7 @@ function ngramNode(
     lastId,
     firstPosition: parts[0]!.start,
     lastPosition: last.end,
+    isAttached: parts[0]!.isAttached,
   }
 }
 

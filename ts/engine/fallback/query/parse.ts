@@ -15,7 +15,12 @@ import { QUERY_TOKENS_MAX } from '../limits.js'
 export type PhraseWords = readonly (string | null)[]
 
 /** A term and its inclusive range of query positions. */
-export type ParsedTerm = { readonly start: number; readonly end: number } & (
+export type ParsedTerm = {
+  readonly start: number
+  readonly end: number
+  /** True if no separator is between it and the term before, as in languages without spaces. */
+  readonly isAttached: boolean
+} & (
   | { readonly kind: 'word'; readonly word: string; readonly isPrefix: boolean }
   | { readonly kind: 'phrase'; readonly words: PhraseWords }
 )
@@ -47,7 +52,9 @@ class PhraseBuilder {
   }
 
   build(): (ParsedTerm & { kind: 'phrase' }) | null {
-    return this.isEmpty ? null : { kind: 'phrase', words: this.words, start: this.start, end: this.end }
+    return this.isEmpty
+      ? null
+      : { kind: 'phrase', words: this.words, start: this.start, end: this.end, isAttached: false }
   }
 }
 
@@ -76,6 +83,7 @@ function parseAll(tokens: readonly Token[], { prefixSearch, termsMax, listed }: 
   let phrase: PhraseBuilder | null = null
   let negative = false
   let afterBlank = true
+  let isAttached = false
 
   const close = (builder: PhraseBuilder): void => {
     const built = builder.build()
@@ -96,16 +104,20 @@ function parseAll(tokens: readonly Token[], { prefixSearch, termsMax, listed }: 
       else if (negative) {
         negativeWords.push(token.word)
         negative = false
-      } else if (isLast || !(isStopWord || listed.has(token.word)))
+      } else if (isLast || !(isStopWord || listed.has(token.word))) {
+        const isPrefix = isLast && prefixSearch
         terms.push({
           kind: 'word',
           word: token.word,
-          isPrefix: isLast && prefixSearch,
+          isPrefix,
           start: position,
           end: position,
+          isAttached,
         })
-      else ignored.push(token.word)
+        isAttached = true
+      } else ignored.push(token.word)
     } else {
+      isAttached = false
       if (token.kind === HARD) {
         position += HARD_STEP
         if (phrase !== null) {

@@ -41,9 +41,12 @@ pub(super) mod weights {
 
 /// Weight of a pair of neighbouring query words, of the rarity of the less rare one. With one word in between, half.
 pub(super) const PAIR_WEIGHT: f64 = 0.8;
-/// Hundredths of the highest scores of all words that all pairs together count at most. Long queries have more pairs than words,
-/// few of which are phrases.
+/// Weight of a pair that the query writes without a separator, as in Japanese. It is likely a compound or a name.
+pub(super) const ATTACHED_PAIR_WEIGHT: f64 = 1.0;
+/// Hundredths of the highest scores of the words that all pairs with a separator together count at most.
 const PAIRS_PERCENT_MAX: u64 = 30;
+/// Average words whose scores limit the pairs. Long queries have more pairs than words, few of which are phrases.
+const PAIRED_WORDS_MAX: u64 = 4;
 /// Words of the query from one word of a pair to the other.
 pub(super) const PAIR_STEPS_MAX: usize = 2;
 /// Documents of a universe whose positions are read.
@@ -95,9 +98,13 @@ fn length_weight(average_length: f64) -> f64 {
     fourth_root * fourth_root.sqrt()
 }
 
-/// Highest score of a pair, if those of all pairs are `pairs` together and those of all words `words`.
-pub(super) fn limited_pair(max: u32, pairs: u64, words: u64) -> u32 {
-    let most = words * PAIRS_PERCENT_MAX / 100;
+/// Highest score of all pairs with a separator together, if those of `count` words are `words` together.
+pub(super) fn pairs_max(words: u64, count: u64) -> u64 {
+    words * PAIRS_PERCENT_MAX * count.min(PAIRED_WORDS_MAX) / (100 * count.max(1))
+}
+
+/// Highest score of a pair, if those of all pairs are `pairs` together and count `most` at most.
+pub(super) fn limited_pair(max: u32, pairs: u64, most: u64) -> u32 {
     if pairs <= most { max } else { (u64::from(max) * most / pairs) as u32 }
 }
 
@@ -159,8 +166,10 @@ mod tests {
 
     #[test]
     fn all_pairs_count_at_most_a_part_of_the_words() {
-        assert_eq!(limited_pair(50, 300, 1000), 50);
-        assert_eq!(limited_pair(50, 600, 1000), 25);
+        assert_eq!(pairs_max(1000, 2), 300);
+        assert_eq!(pairs_max(1000, 8), 150);
+        assert_eq!(limited_pair(50, 300, 300), 50);
+        assert_eq!(limited_pair(50, 600, 300), 25);
     }
 
     #[test]

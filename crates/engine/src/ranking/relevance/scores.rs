@@ -12,7 +12,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::derivations::{Group, Source, documents_with, forms, groups, is_known, is_whole};
 use super::formula::{
-    PAIR_STEPS_MAX, PAIR_WEIGHT, frequency_units, limited_pair, rarity, score_max, score_of, weights,
+    ATTACHED_PAIR_WEIGHT, PAIR_STEPS_MAX, PAIR_WEIGHT, frequency_units, limited_pair, pairs_max, rarity,
+    score_max, score_of, weights,
 };
 use super::nearness::{Pair, Pairs};
 use super::sums::{Growth, Sums};
@@ -79,10 +80,14 @@ impl<'a> Scores<'a> {
         scores.max = scores.weights.iter().sum();
         scores.passes.sort_by_key(|pass| std::cmp::Reverse(pass.max));
         scores.pairs = pairs(resolver, graph, &rarities);
-        let all: u64 = scores.pairs.pairs.iter().map(|pair| u64::from(pair.max)).sum();
-        let words = u64::from(scores.max);
+        let words = scores.weights.iter().filter(|weight| **weight > 0).count() as u64;
+        let most = pairs_max(u64::from(scores.max), words);
+        let separate = scores.pairs.pairs.iter().filter(|pair| !pair.attached);
+        let all: u64 = separate.map(|pair| u64::from(pair.max)).sum();
         for pair in &mut scores.pairs.pairs {
-            pair.max = limited_pair(pair.max, all, words);
+            if !pair.attached {
+                pair.max = limited_pair(pair.max, all, most);
+            }
             scores.max += pair.max;
         }
         Ok(scores)
@@ -338,15 +343,16 @@ fn distinct_nodes<'g>(resolver: &TermResolver, graph: &'g QueryGraph) -> Vec<&'g
 
 /// Returns the different pairs of words at most [`PAIR_STEPS_MAX`] words from each other in the query.
 fn pairs(resolver: &TermResolver, graph: &QueryGraph, rarities: &FxHashMap<&str, f64>) -> Pairs {
-    let singles: Vec<&Term> =
-        graph.nodes().map(|(_, node)| resolver.term(node)).filter(|term| term.parts.is_none()).collect();
+    let nodes = graph.nodes().map(|(_, node)| (resolver.term(node), node.attached));
+    let singles: Vec<(&Term, bool)> = nodes.filter(|(term, _)| term.parts.is_none()).collect();
     let mut known = FxHashSet::default();
     let mut by_text: FxHashMap<&str, usize> = FxHashMap::default();
     let mut pairs = Pairs::default();
-    let all = (1..=PAIR_STEPS_MAX).flat_map(|step| {
-        singles.iter().zip(singles.iter().skip(step)).map(move |(left, right)| (step, [*left, *right]))
-    });
-    for (step, two) in all {
+    let all = (1..=PAIR_STEPS_MAX).flat_map(|step| singles.windows(step + 1));
+    for words in all {
+        let step = words.len() - 1;
+        let two = [words[0].0, words[step].0];
+        let attached = words[1..].iter().all(|(_, attached)| *attached);
         let [first, second] = two.map(|term| rarities.get(&*term.text).copied());
         let Some(rare) = first.zip(second).map(|(first, second)| first.min(second)) else { continue };
         if two.iter().any(|term| paired(term).is_empty()) {
@@ -359,7 +365,8 @@ fn pairs(resolver: &TermResolver, graph: &QueryGraph, rarities: &FxHashMap<&str,
             })
         });
         if known.insert((left, right)) {
-            pairs.pairs.push(Pair { left, right, max: score_max(PAIR_WEIGHT / step as f64, rare) });
+            let weight = if attached { ATTACHED_PAIR_WEIGHT } else { PAIR_WEIGHT };
+            pairs.pairs.push(Pair { left, right, max: score_max(weight / step as f64, rare), attached });
         }
     }
     pairs

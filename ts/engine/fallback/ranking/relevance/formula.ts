@@ -39,11 +39,12 @@ export const WEIGHTS = {
 
 /** Weight of a pair of neighbouring query words, of the rarity of the less rare one. With one word in between, half. */
 export const PAIR_WEIGHT = 0.8
-/**
- * Hundredths of the highest scores of all words that all pairs together count at most. Long queries have more pairs than
- * words, few of which are phrases.
- */
+/** Weight of a pair that the query writes without a separator, as in Japanese. It is likely a compound or a name. */
+export const ATTACHED_PAIR_WEIGHT = 1
+/** Hundredths of the highest scores of the words that all pairs with a separator together count at most. */
 const PAIRS_PERCENT_MAX = 30
+/** Average words whose scores limit the pairs. Long queries have more pairs than words, few of which are phrases. */
+const PAIRED_WORDS_MAX = 4
 /** Words of the query from one word of a pair to the other. */
 export const PAIR_STEPS_MAX = 2
 /** Documents of a universe whose positions are read. */
@@ -94,11 +95,13 @@ function lengthWeight(averageLength: number): number {
   return fourthRoot * Math.sqrt(fourthRoot)
 }
 
-/** Highest score of a pair, if those of all pairs are `pairs` together and those of all words `words`. */
-export function limitedPair(max: number, pairs: number, words: number): number {
-  const most = Math.floor((words * PAIRS_PERCENT_MAX) / 100)
-  return pairs <= most ? max : Math.floor((max * most) / pairs)
-}
+/** Highest score of all pairs with a separator together, if those of `count` words are `words` together. */
+export const pairsMax = (words: number, count: number): number =>
+  Math.floor((words * PAIRS_PERCENT_MAX * Math.min(count, PAIRED_WORDS_MAX)) / (100 * Math.max(count, 1)))
+
+/** Highest score of a pair, if those of all pairs are `pairs` together and count `most` at most. */
+export const limitedPair = (max: number, pairs: number, most: number): number =>
+  pairs <= most ? max : Math.floor((max * most) / pairs)
 
 /** Frequency of one occurrence in an attribute, by the code of its length. */
 export function frequencyUnits(weight: number, averageLength: number): Float64Array {

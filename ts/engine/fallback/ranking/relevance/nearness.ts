@@ -10,6 +10,8 @@ export interface Pair {
   readonly right: PostingList
   /** The highest score for words next to each other. */
   readonly max: number
+  /** True if the query writes both words without a separator. */
+  readonly isAttached: boolean
 }
 
 /** Frequency of one occurrence in a field, by the code of its length. */

@@ -5,11 +5,13 @@ import type { TermResolver } from '../../query/resolver.js'
 import type { Term } from '../../query/term.js'
 import { DocSet } from '../../store/docid-set.js'
 import {
+  ATTACHED_PAIR_WEIGHT,
   FORM_PERCENT,
   frequencyUnits,
   limitedPair,
   PAIR_STEPS_MAX,
   PAIR_WEIGHT,
+  pairsMax,
   rarity,
   scoreMax,
   scoreOf,
@@ -75,8 +77,12 @@ export class Scores {
     }
     this.passes.sort((a, b) => b.max - a.max)
     const pairs = pairsOf(this.resolver, graph, rarities)
-    const [words, all] = [sumOf(this.weights), sumOf(pairs.map(({ max }) => max))]
-    this.pairs = pairs.map((pair) => ({ ...pair, max: limitedPair(pair.max, all, words) }))
+    const words = sumOf(this.weights)
+    const most = pairsMax(words, this.weights.filter((weight) => weight > 0).length)
+    const all = sumOf(pairs.filter(({ isAttached }) => !isAttached).map(({ max }) => max))
+    this.pairs = pairs.map((pair) =>
+      pair.isAttached ? pair : { ...pair, max: limitedPair(pair.max, all, most) },
+    )
     this.max = words + sumOf(this.pairs.map(({ max }) => max))
   }
 
@@ -175,7 +181,7 @@ function documentsWithForms(resolver: TermResolver, { exact, forms, isKnown, spe
 
 /** Different pairs of words at most `PAIR_STEPS_MAX` words from each other in the query. */
 function pairsOf(resolver: TermResolver, graph: QueryGraph, rarities: ReadonlyMap<string, number>): Pair[] {
-  const singles = graph.nodes.filter(({ term }) => term.spec.ngram === null).map(({ term }) => term)
+  const singles = graph.nodes.filter(({ term }) => term.spec.ngram === null)
   const pairs = new Map<string, Pair>()
   const lists = new Map<string, PostingList>()
   const listOf = (term: Term): PostingList => {
@@ -193,14 +199,18 @@ function pairsOf(resolver: TermResolver, graph: QueryGraph, rarities: ReadonlyMa
     return made
   }
   for (let step = 1; step <= PAIR_STEPS_MAX; step++)
-    for (const [at, right] of singles.entries()) {
-      const left = singles[at - step]
-      if (left === undefined || left.spec.phrase !== null || right.spec.phrase !== null) continue
+    for (const at of singles.keys()) {
+      if (at < step) continue
+      const [left, right] = [singles[at - step]!.term, singles[at]!.term]
+      if (left.spec.phrase !== null || right.spec.phrase !== null) continue
       if (pairedWords(left).length === 0 || pairedWords(right).length === 0) continue
       const rare = Math.min(rarities.get(left.spec.word)!, rarities.get(right.spec.word)!)
       const key = `${left.spec.word} ${right.spec.word}`
       if (pairs.has(key)) continue
-      pairs.set(key, { left: listOf(left), right: listOf(right), max: scoreMax(PAIR_WEIGHT / step, rare) })
+      const isAttached = singles.slice(at - step + 1, at + 1).every((node) => node.isAttached)
+      const weight = isAttached ? ATTACHED_PAIR_WEIGHT : PAIR_WEIGHT
+      const max = scoreMax(weight / step, rare)
+      pairs.set(key, { left: listOf(left), right: listOf(right), max, isAttached })
     }
   return [...pairs.values()]
 }
