@@ -11,7 +11,7 @@ const replicatedAt = (watch: PositionWatch): Replicated => ({
   watch,
   figures: async () => ({
     ...{ role: 'writer', position: watch.position, unsentTransactions: 0, awaySeconds: 0, staleSeconds: 0 },
-    ...{ leadConfirmed: true, writer: null },
+    ...{ leadConfirmed: true, writer: null, problem: null },
   }),
   isTooStale: () => false,
   position: async () => null,

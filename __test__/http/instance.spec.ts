@@ -16,7 +16,7 @@ test('the service reports that it runs, and its build', async (t) => {
 
 const follower: ReplicationFigures = {
   ...{ role: 'follower' as const, position: 7, unsentTransactions: 0, awaySeconds: 0, staleSeconds: 61 },
-  ...{ leadConfirmed: null, writer: null },
+  ...{ leadConfirmed: null, writer: null, problem: 'upgrade it' },
 }
 
 /** The lag of a follower, and if it is ready. The bound is 60 seconds. */
@@ -43,7 +43,10 @@ for (const [lag, isReady] of lags)
     const [health, ready] = await Promise.all(['/health', '/ready'].map((path) => server.get(path)))
     t.deepEqual([health?.status, health?.body], [200, answer as never])
     if (isReady) t.deepEqual([ready?.status, ready?.body], [200, answer as never])
-    else t.deepEqual([ready?.status, ready?.body.code], [503, 'follower_behind' as never])
+    else {
+      t.deepEqual([ready?.status, ready?.body.code], [503, 'follower_behind' as never])
+      t.regex(String(ready?.body.message), /; upgrade it$/)
+    }
   })
 
 test('features are switched separately and are off by default', async (t) => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LaunchError, type LaunchOptions } from '../launch/index.js'
 import type { Logger } from '../telemetry/index.js'
+import { NewerFormatError } from './log/format.js'
 import { MomentGoneError } from './log/until.js'
 import {
   BucketError,
@@ -110,6 +111,7 @@ export function asLaunchError(error: unknown): unknown {
     error instanceof UnfitStoreError ||
     error instanceof BucketError ||
     error instanceof MomentGoneError ||
+    error instanceof NewerFormatError ||
     error.name.startsWith('Damaged')
   if (!isOfBucket) return error
   return new LaunchError(`--bucket: ${error.message}`, 1, { cause: error })

@@ -24,6 +24,8 @@ export interface ReplicationFigures {
   readonly leadConfirmed: boolean | null
   /** URL of the leader; null: unknown. */
   readonly writer: string | null
+  /** Why a follower cannot read the log although the bucket answers, and what to do; null: it can. */
+  readonly problem: string | null
 }
 
 /** Replication services for the routes. */
@@ -86,7 +88,7 @@ const writing = (sender: Sender, restart: () => void, common: Common): Replicate
     const { position, unsent, awaySeconds, staleSeconds, isConfirmed } = await sender.figures()
     return {
       ...{ role: 'writer', position, unsentTransactions: unsent, awaySeconds, staleSeconds },
-      ...{ leadConfirmed: isConfirmed, writer: null },
+      ...{ leadConfirmed: isConfirmed, writer: null, problem: null },
     }
   },
   isTooStale: () => false,

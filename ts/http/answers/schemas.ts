@@ -182,6 +182,7 @@ export const replicationFigures = record({
   staleSeconds: { type: ['number', 'null'] },
   leadConfirmed: { type: ['boolean', 'null'] },
   writer: { type: ['string', 'null'] },
+  problem: { type: ['string', 'null'] },
 })
 
 export const instanceStats = namedSchema(

@@ -126,11 +126,13 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
 
   serve(app, services, readReadiness, async ({ reply }) => {
     const answer = await availability(services)
-    if (services.replicated?.isTooStale() === true)
+    if (services.replicated?.isTooStale() === true) {
+      const { staleSeconds, problem } = answer.replication ?? {}
       throw new ApiError(
         'follower_behind',
-        `this server has not reached the end of the log for ${answer.replication?.staleSeconds ?? 'unknown'} seconds; check its log and the bucket`,
+        `this server has not reached the end of the log for ${staleSeconds ?? 'unknown'} seconds; ${problem ?? 'check its log and the bucket'}`,
       )
+    }
     return sendJson(reply, answer)
   })
 

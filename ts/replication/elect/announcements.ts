@@ -1,4 +1,5 @@
 /** Candidates announce themselves in the bucket, so that each knows its place in the order of candidates. */
+import { LOG_FORMAT } from '../log/format.js'
 import { type ObjectStore, type Repeating, repeated, shapes } from '../object-store/index.js'
 import { ANNOUNCED_MS, CANDIDATES_MAX, SIGN_BYTES_MAX } from './limits.js'
 
@@ -12,14 +13,19 @@ export interface Announcement {
   readonly at: number
   /** The last log record that it has. */
   readonly position: number
+  /** The newest `LOG_FORMAT` that it reads. Absent: 1. */
+  readonly format?: number
 }
 
-const shape = shapes.object({
-  id: shapes.text,
-  address: shapes.orNull(shapes.text),
-  at: shapes.integer(),
-  position: shapes.integer(),
-})
+const shape = shapes.object(
+  {
+    id: shapes.text,
+    address: shapes.orNull(shapes.text),
+    at: shapes.integer(),
+    position: shapes.integer(),
+  },
+  { format: shapes.integer() },
+)
 
 const PREFIX = 'candidates/'
 const keyOf = (id: string): string => `${PREFIX}${id}`
@@ -40,7 +46,11 @@ export async function announce(
 export const withdraw = ({ store }: Place, id: string, signal: AbortSignal): Promise<void> =>
   store.delete(keyOf(id), signal)
 
-/** Returns the candidates that announced themselves recently. Skips damaged announcements. @throws BucketError */
+/**
+ * Returns the candidates that announced themselves recently. Skips damaged announcements, and those of servers that
+ * cannot read what this version writes.
+ * @throws BucketError
+ */
 export async function recentCandidates(
   { store, repeating }: Place,
   now: number,
@@ -63,7 +73,8 @@ export async function recentCandidates(
   )
   return read
     .map((bytes) => bytes && announcementIn(bytes))
-    .filter((found): found is Announcement => found !== null && Math.abs(now - found.at) <= ANNOUNCED_MS)
+    .filter((found) => found !== null)
+    .filter(({ at, format = 1 }) => Math.abs(now - at) <= ANNOUNCED_MS && format >= LOG_FORMAT)
 }
 
 function announcementIn(bytes: Buffer): Announcement | null {

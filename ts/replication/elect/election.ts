@@ -1,5 +1,6 @@
 import { systemTiming, type Timing } from '../interruptible-sleep.js'
 import type { Fence } from '../log/fence.js'
+import { LOG_FORMAT } from '../log/format.js'
 import type { ObjectStore, Repeating } from '../object-store/index.js'
 import type { SenderLog } from '../publish/sender-setup.js'
 import { announce, recentCandidates } from './announcements.js'
@@ -93,6 +94,6 @@ export class Election {
   /** Announces this server as a candidate. @throws BucketError */
   announce(position: number, signal: AbortSignal): Promise<void> {
     const { identity: id, address } = this.#setup
-    return announce(this.#setup, { id, address, at: Date.now(), position }, signal)
+    return announce(this.#setup, { id, address, at: Date.now(), position, format: LOG_FORMAT }, signal)
   }
 }

@@ -2,6 +2,7 @@ import type { Outbound } from '../../outbound/index.js'
 import { HEARTBEAT_MS } from '../elect/limits.js'
 import { InterruptibleSleep } from '../interruptible-sleep.js'
 import { CHECKPOINTS_POLL_MS, FAILED_MS, NUDGE_MS } from '../limits.js'
+import { NewerFormatError } from '../log/format.js'
 import type { Position } from '../log/position.js'
 import { BucketError } from '../object-store/index.js'
 import type { PositionWatch } from '../position-watch.js'
@@ -58,6 +59,8 @@ export interface FollowerFigures {
   readonly awaySeconds: number
   /** Address of the writer; null: not known. */
   readonly writer: string | null
+  /** Why the log cannot be read further although the bucket answers, and what to do; null: it can. */
+  readonly problem: string | null
 }
 
 interface EndWaiter {
@@ -91,6 +94,7 @@ export class Follower {
   #metEndAt: number | null = null
   #checkpointsPolledAt = performance.now()
   #isFailing = false
+  #problem: string | null = null
   /** Time of the first failed call since the last answer of the bucket; null: the bucket answers. */
   #awaySince: number | null = null
   readonly #sleep = new InterruptibleSleep()
@@ -121,6 +125,7 @@ export class Follower {
       staleSeconds: this.#metEndAt === null ? null : (performance.now() - this.#metEndAt) / 1000,
       awaySeconds: this.#awaySince === null ? 0 : (performance.now() - this.#awaySince) / 1000,
       writer: this.#copy?.fence?.address ?? null,
+      problem: this.#problem,
     }
   }
 
@@ -222,6 +227,7 @@ export class Follower {
         this.answered()
         if (this.#isFailing) log.info({}, 'the log is followed again')
         this.#isFailing = false
+        this.#problem = null
         if (isEnd && (await this.#leads(signal))) return
         if (isEnd && this.#endWaiters.size === 0) await this.#pause()
       } catch (error) {
@@ -311,8 +317,11 @@ export class Follower {
   }
 
   #failed(error: unknown): void {
-    if (this.#isFailing) return
+    const isProblem = error instanceof NewerFormatError || /^Damaged/.test((error as Error).name)
+    const problem = isProblem ? (error as Error).message : null
+    if (this.#isFailing && problem === this.#problem) return
     this.#isFailing = true
+    this.#problem = problem
     const message = 'the log cannot be followed; the current copy is served, and reading is retried'
     if (error instanceof BucketError) this.#setup.log.warn({ err: error }, message)
     else this.#setup.log.error({ err: error }, message)

@@ -4,6 +4,7 @@ import { indexesPath, mergedChanges, type RowChanges } from '../../tasks/index.j
 import { ROUND_BYTES } from '../limits.js'
 import { decodeBody, type Reached } from '../log/body.js'
 import { type Fence, fenceOf } from '../log/fence.js'
+import { NewerFormatError } from '../log/format.js'
 import type { LogState } from '../log/log-state.js'
 import type { Position } from '../log/position.js'
 import { isBeyond, type Until } from '../log/until.js'
@@ -164,30 +165,42 @@ export class InstanceCopy {
    * @param last nothing after this record is read, so that no call is needed to find the end
    * @returns true if the end of the log was reached, or `last`
    * @throws BucketError, DamagedRecordError, DamagedBodyError, DamagedPartError
+   * @throws NewerFormatError once everything before the record that cannot be read was applied
    */
   async advance(target: CopyTarget, signal: AbortSignal, last = Number.POSITIVE_INFINITY): Promise<boolean> {
     for (;;) {
-      const isEnd = await this.#takeRound(signal, last)
+      const end = await this.#takeRound(signal, last)
       try {
         await this.settle(target, signal)
-        return isEnd
       } catch (error) {
         // A part may be gone because later records no longer need it.
-        if (isEnd || !(error instanceof DamagedPartError)) throw error
+        if (end === false && error instanceof DamagedPartError) continue
+        throw error
       }
+      if (end instanceof NewerFormatError) throw end
+      return end
     }
   }
 
-  /** Reads records up to the end, `last` or `ROUND_BYTES`. @returns true if the end or `last` was reached */
-  async #takeRound(signal: AbortSignal, last: number): Promise<boolean> {
+  /**
+   * Reads records up to the end, `last` or `ROUND_BYTES`.
+   * @returns true if the end or `last` was reached; an error for a record that only a newer version reads
+   */
+  async #takeRound(signal: AbortSignal, last: number): Promise<boolean | NewerFormatError> {
     const { log, until } = this.#setup
     let bytes = 0
-    for await (const record of log.records(this.next, signal, last)) {
-      if (isBeyond(until, this.next, record)) return true
-      this.take(this.next, record)
-      bytes += record.body.length
-      // Rows of an image must not become visible before the files that they name.
-      if (bytes >= ROUND_BYTES && this.state.hasImage) return false
+    try {
+      for await (const record of log.records(this.next, signal, last)) {
+        if (isBeyond(until, this.next, record)) return true
+        this.take(this.next, record)
+        bytes += record.body.length
+        // Rows of an image must not become visible before the files that they name.
+        if (bytes >= ROUND_BYTES && this.state.hasImage) return false
+      }
+    } catch (error) {
+      // The image of a checkpoint is not consistent without the records that follow it.
+      if (error instanceof NewerFormatError && this.state.hasImage) return error
+      throw error
     }
     return true
   }

@@ -159,8 +159,7 @@ async function stateUntil(
   let fence = checkpoint?.fence ?? null
   let next = (checkpoint?.seq ?? -1) + 1
   if (next > last) return { state, fence, next }
-  for await (const record of log.records(next, signal)) {
-    if (next > last) break
+  for await (const record of log.records(next, signal, last)) {
     state.apply(next, record)
     if (record.kind === 'fence') fence = fenceOf(next, record)
     next++

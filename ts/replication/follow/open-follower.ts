@@ -8,6 +8,7 @@ import { roleOf } from '../elect/role-of.js'
 import { stand } from '../lead/connect.js'
 import { notLeader } from '../lead/refusals.js'
 import { HINTED_POLL_MS } from '../limits.js'
+import { NewerFormatError } from '../log/format.js'
 import { BucketError } from '../object-store/index.js'
 import { type Origin, originOf } from '../open-bucket.js'
 import { PositionWatch } from '../position-watch.js'
@@ -108,7 +109,8 @@ async function candidacyOf(
 
 /**
  * Applies the log to a complete copy up to its end, within the time limit of a start.
- * @returns null if this takes longer: the copy is served as it is and follows from there
+ * @returns null if this takes longer, or if a newer version writes the log: the copy is served as it is and follows
+ * from there
  */
 async function currentCopy(request: ReplicationRequest): Promise<InstanceCopy | null> {
   let hasAnswered = false
@@ -121,7 +123,11 @@ async function currentCopy(request: ReplicationRequest): Promise<InstanceCopy | 
     hasAnswered
       ? 'the copy is far behind the bucket: the server starts with the current copy and fetches the rest meanwhile'
       : 'the bucket does not answer: the server starts without it and retries',
-  )
+  ).catch((error: unknown) => {
+    if (!(error instanceof NewerFormatError)) throw error
+    request.log.error({ err: error }, 'the server starts with the current copy')
+    return null
+  })
 }
 
 /** @throws LaunchError if the bucket is empty */

@@ -10,6 +10,7 @@ import { type DirectoryRequest, isEmpty, restoreMoment, takeOverCopy } from '../
 import { LogTruncatedError } from '../follow/instance-copy.js'
 import { makeCopy, openFollower } from '../follow/open-follower.js'
 import { GARBAGE_AGE_MS } from '../limits.js'
+import { NewerFormatError } from '../log/format.js'
 import { repeatingStore } from '../object-store/index.js'
 import { asLaunchError, originOf } from '../open-bucket.js'
 import { PositionWatch } from '../position-watch.js'
@@ -168,11 +169,13 @@ async function openWriter(request: ReplicationRequest, taken: Connected | null):
     bucket.onFailure((error) => sender.failed(error))
     return { instance, sender, follower: null, watch, restart: () => request.onEnd('leader') }
   } catch (error) {
-    if (!(error instanceof SupersededError)) {
-      await instance.close()
-      throw error
-    }
     await instance.close()
+    if (error instanceof NewerFormatError) {
+      signal.throwIfAborted()
+      log.error({ err: error }, 'another server has taken over: this one is a follower')
+      return openFollower(request)
+    }
+    if (!(error instanceof SupersededError)) throw error
     signal.throwIfAborted()
     if (!options.bucketTakeOver) {
       log.warn(

@@ -1,9 +1,9 @@
 /**
  * Checkpoints: the state of the log up to a record, so that readers can skip the records before.
  *
- * The object `base/<seq>` is, in bytes: `SFBS`, the version of the format (one byte), the `Checkpoint` as JSON, and the
- * CRC-32 of everything before (four bytes, little endian). In version 2, used for long checkpoints, the JSON is
- * compressed with gzip. The data that it references is in separate objects.
+ * The object `base/<seq>` is, in bytes: `SFBS`, one byte, the `Checkpoint` as JSON, and the CRC-32 of everything before
+ * (four bytes, little endian). The byte is twice `LOG_FORMAT` if the JSON is compressed with gzip, as in long checkpoints,
+ * and one less otherwise. The data that it references is in separate objects.
  */
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
@@ -33,6 +33,7 @@ import {
 } from '../object-store/index.js'
 import { indexId, type Reached } from './body.js'
 import { type Fence, fenceShape } from './fence.js'
+import { LOG_FORMAT, NewerFormatError } from './format.js'
 import { inParts } from './in-parts.js'
 
 export interface Checkpoint {
@@ -75,8 +76,8 @@ export class DamagedCheckpointError extends Error {
 }
 
 const MAGIC = Buffer.from('SFBS')
-const PLAIN = 1
-const PACKED = 2
+const PACKED = 2 * LOG_FORMAT
+const PLAIN = PACKED - 1
 
 /** @param plainBytesMax length from which the content is compressed */
 export async function encodeCheckpoint(
@@ -118,7 +119,7 @@ const shape = shapes.object({
   files: shapes.record(indexId, filesShape),
 })
 
-/** @param seq the last log record that the checkpoint covers @throws DamagedCheckpointError */
+/** @param seq the last log record that the checkpoint covers @throws DamagedCheckpointError, NewerFormatError */
 export function decodeCheckpoint(seq: number, bytes: Buffer): Checkpoint {
   const damaged = (message: string) =>
     new DamagedCheckpointError(`the checkpoint at log record ${seq} cannot be read: ${message}`)
@@ -126,13 +127,17 @@ export function decodeCheckpoint(seq: number, bytes: Buffer): Checkpoint {
   const at = MAGIC.length + 1
   if (bytes.length < at + 4 || !bytes.subarray(0, MAGIC.length).equals(MAGIC))
     throw damaged('it is no checkpoint of a log')
-  const version = bytes[MAGIC.length]
-  if (version !== PLAIN && version !== PACKED)
-    throw damaged(`its format has the version ${version}, and this build reads ${PLAIN} and ${PACKED}`)
   const content = bytes.subarray(0, -4)
   if (crc32(content) !== bytes.readUInt32LE(content.length))
     throw damaged('its bytes do not have their checksum')
-  const text = version === PACKED ? unpacked(content.subarray(at), damaged) : content.subarray(at)
+  const kind = bytes.readUInt8(MAGIC.length)
+  const format = Math.ceil(kind / 2)
+  if (format > LOG_FORMAT)
+    throw new NewerFormatError(
+      `the checkpoint at log record ${seq}`,
+      `format ${format}, this one reads up to ${LOG_FORMAT}`,
+    )
+  const text = kind % 2 === 0 ? unpacked(content.subarray(at), damaged) : content.subarray(at)
   const checkpoint = shapes.readShape<Checkpoint>(text.toString(), 'its content', shape, damaged)
   if (checkpoint.seq !== seq) throw damaged(`it is that of log record ${checkpoint.seq}`)
   return checkpoint
@@ -172,7 +177,7 @@ export function movedFiles(
   return Object.fromEntries(Object.entries(files).map(([id, of]) => [id, ofIndex(of)]))
 }
 
-/** Reads the checkpoint that covers the log up to record `seq`. @throws BucketError, DamagedCheckpointError */
+/** Reads the checkpoint that covers the log up to record `seq`. @throws BucketError, and like `decodeCheckpoint` */
 export async function readCheckpoint(
   store: Pick<ObjectStore, 'get'>,
   seq: number,

@@ -2,12 +2,13 @@ import { crc32 } from 'node:zlib'
 import { RECORD_BYTES_MAX } from '../object-store/limits.js'
 import { isSealed, SEALED_MESSAGE } from '../object-store/sealed-store.js'
 import { integer, object, oneOf, orNull, readShape, text } from '../object-store/shape.js'
+import { LOG_FORMAT, NewerFormatError } from './format.js'
 
 /**
  * A record of the log. A fence starts the records of a writer; its number is the epoch of that writer.
  *
- * In bytes: `SFLG`, the version of the format (one byte), the length of the head (four bytes, little endian), the head
- * as JSON, the body, and the CRC-32 of everything before (four bytes, little endian).
+ * In bytes: `SFLG`, `LOG_FORMAT` (one byte), the length of the head (four bytes, little endian), the head as JSON, the
+ * body, and the CRC-32 of everything before (four bytes, little endian). Every format begins and ends like this.
  */
 export interface LogRecord {
   readonly kind: 'fence' | 'changes'
@@ -32,7 +33,6 @@ export class DamagedRecordError extends Error {
 }
 
 const MAGIC = Buffer.from('SFLG')
-const VERSION = 1
 const HEAD_AT = MAGIC.length + 1 + 4
 
 const headShape = object({
@@ -49,7 +49,7 @@ export function encodeRecord({ body, ...head }: LogRecord): Buffer {
   const text = Buffer.from(JSON.stringify(head))
   const length = Buffer.alloc(4)
   length.writeUInt32LE(text.length)
-  const content = Buffer.concat([MAGIC, Buffer.of(VERSION), length, text, body])
+  const content = Buffer.concat([MAGIC, Buffer.of(LOG_FORMAT), length, text, body])
   const sum = Buffer.alloc(4)
   sum.writeUInt32LE(crc32(content))
   const bytes = Buffer.concat([content, sum])
@@ -58,17 +58,17 @@ export function encodeRecord({ body, ...head }: LogRecord): Buffer {
   return bytes
 }
 
-/** @throws DamagedRecordError */
-export function decodeRecord(bytes: Buffer): LogRecord {
+/** @param name of the record, for messages @throws DamagedRecordError, NewerFormatError */
+export function decodeRecord(bytes: Buffer, name = 'a log record'): LogRecord {
   if (isSealed(bytes)) throw new DamagedRecordError(SEALED_MESSAGE)
   if (bytes.length < HEAD_AT + 4 || !bytes.subarray(0, MAGIC.length).equals(MAGIC))
     throw new DamagedRecordError('it is no log record')
-  const version = bytes[MAGIC.length]
-  if (version !== VERSION)
-    throw new DamagedRecordError(`its format has the version ${version}, and this build reads ${VERSION}`)
   const content = bytes.subarray(0, -4)
   if (crc32(content) !== bytes.readUInt32LE(content.length))
     throw new DamagedRecordError('its bytes do not have their checksum')
+  const format = bytes.readUInt8(MAGIC.length)
+  if (format > LOG_FORMAT)
+    throw new NewerFormatError(name, `format ${format}, this one reads up to ${LOG_FORMAT}`)
   const bodyAt = HEAD_AT + bytes.readUInt32LE(MAGIC.length + 1)
   if (bodyAt > content.length) throw new DamagedRecordError('its head is longer than the record')
   const json = content.toString('utf8', HEAD_AT, bodyAt)

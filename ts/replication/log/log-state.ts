@@ -2,6 +2,7 @@ import { catalogueIn, mergedChanges, type RowChanges, replicaSchema } from '../.
 import { type FilePart, type LogRecord, type PartLocation, PublishedFiles } from '../object-store/index.js'
 import { type Body, DamagedBodyError, decodeBody, type Reached, rowsOf } from './body.js'
 import type { Checkpoint } from './checkpoint.js'
+import { NewerFormatError } from './format.js'
 
 /** The rows of a log record; null: it has none. */
 interface RecordRows extends Reached {
@@ -45,6 +46,11 @@ export class LogState {
 
   /** Like `apply`, for a record whose body is decoded already. */
   take(seq: number, body: Omit<Body, 'inline'>): RowChanges | null {
+    if (body.rows !== '' && body.schema > replicaSchema)
+      throw new NewerFormatError(
+        `log record ${seq}`,
+        `rows of version ${body.schema}, this one reads ${replicaSchema}`,
+      )
     if (body.rows !== '' && body.schema !== replicaSchema)
       throw new DamagedBodyError(
         `log record ${seq} has rows of version ${body.schema} of the task store, this build reads ${replicaSchema}`,

@@ -13,7 +13,7 @@ export const checkpointKey = (seq: number): string => `base/${padded(seq)}`
 
 function decodedAt(seq: number, bytes: Buffer): LogRecord {
   try {
-    return decodeRecord(bytes)
+    return decodeRecord(bytes, `log record ${seq}`)
   } catch (error) {
     if (!(error instanceof DamagedRecordError)) throw error
     throw new DamagedRecordError(`log record ${seq} cannot be read: ${error.message}`, { cause: error })
@@ -78,7 +78,7 @@ export class Log {
     this.#setup = setup
   }
 
-  /** Returns a record; null: the log ends before it. @throws BucketError, DamagedRecordError */
+  /** Returns a record; null: the log ends before it. @throws BucketError, DamagedRecordError, NewerFormatError */
   async read(seq: number, signal: AbortSignal): Promise<LogRecord | null> {
     const bytes = await repeated(this.#setup, signal, () =>
       this.#setup.store.get(recordKey(seq), { bytesMax: RECORD_BYTES_MAX, signal }),
@@ -86,7 +86,7 @@ export class Log {
     return bytes === null ? null : decodedAt(seq, bytes)
   }
 
-  /** Yields the records from `from` to `last` or the end. @throws BucketError, DamagedRecordError */
+  /** Yields the records from `from` to `last` or the end. @throws like `read` */
   records(
     from: number,
     signal: AbortSignal,

@@ -1,10 +1,15 @@
 import { SupersededError } from '../lead/connect.js'
+import { NewerFormatError } from '../log/format.js'
 import { FencedError } from '../object-store/index.js'
 
-/** Errors that show that another server has taken over. */
-export const isTakeover = (error: unknown): error is FencedError | SupersededError =>
-  error instanceof FencedError || error instanceof SupersededError
+type Takeover = FencedError | NewerFormatError | SupersededError
+
+/** Errors that show that another server has taken over. Only another one writes a newer format. */
+export const isTakeover = (error: unknown): error is Takeover =>
+  error instanceof FencedError || error instanceof NewerFormatError || error instanceof SupersededError
 
 /** Address of the server that has taken over; null: not known. */
-export const addressIn = (error: FencedError | SupersededError): string | null =>
-  error instanceof FencedError ? error.by.address : error.fence.address
+export function addressIn(error: Takeover): string | null {
+  if (error instanceof NewerFormatError) return null
+  return error instanceof FencedError ? error.by.address : error.fence.address
+}
