@@ -20,7 +20,7 @@ function follower(failure: OutboundError | null = null) {
     ...alone,
     figures: async () => ({
       ...{ role: 'follower', position: 1, unsentTransactions: 0, awaySeconds: 0, staleSeconds: 0 },
-      ...{ leadConfirmed: null, writer: 'http://leader:7700/', problem: null },
+      ...{ leadConfirmed: null, writer: 'http://leader:7700/', replaceable: null, problem: null },
     }),
     isTooStale: () => false,
     position: async () => null,

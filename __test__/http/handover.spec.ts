@@ -13,7 +13,7 @@ function leader(kind: 'done' | 'late' | null) {
     ...alone,
     figures: async () => ({
       ...{ role: 'writer', position: 1, unsentTransactions: 0, awaySeconds: 0, staleSeconds: 0 },
-      ...{ leadConfirmed: true, writer: null, problem: null },
+      ...{ leadConfirmed: true, writer: null, replaceable: false, problem: null },
     }),
     isTooStale: () => false,
     position: async () => null,

@@ -11,7 +11,7 @@ const replicatedAt = (watch: PositionWatch): Replicated => ({
   watch,
   figures: async () => ({
     ...{ role: 'writer', position: watch.position, unsentTransactions: 0, awaySeconds: 0, staleSeconds: 0 },
-    ...{ leadConfirmed: true, writer: null, problem: null },
+    ...{ leadConfirmed: true, writer: null, replaceable: false, problem: null },
   }),
   isTooStale: () => false,
   position: async () => null,
@@ -35,6 +35,13 @@ test('a request waits for the next record, and needs no key', async (t) => {
   watch.reached(8)
   t.deepEqual((await waiting).body, { position: 8 } as never)
   checkError(t, await server.get('/replication/wait?after=x', open), 400, 'bad_request')
+})
+
+test('a leader that does not reach the bucket gives no hints', async (t) => {
+  const watch = new PositionWatch()
+  watch.reached(7)
+  const server = await startServer(t, { replicated: { ...replicatedAt(watch), isCutOff: () => true } })
+  checkError(t, await server.get('/replication/wait?after=6'), 503, 'bucket_unavailable')
 })
 
 test('a server without a bucket has no position', async (t) => {

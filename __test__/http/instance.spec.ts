@@ -16,7 +16,7 @@ test('the service reports that it runs, and its build', async (t) => {
 
 const follower: ReplicationFigures = {
   ...{ role: 'follower' as const, position: 7, unsentTransactions: 0, awaySeconds: 0, staleSeconds: 61 },
-  ...{ leadConfirmed: null, writer: null, problem: 'upgrade it' },
+  ...{ leadConfirmed: null, writer: null, replaceable: null, problem: 'upgrade it' },
 }
 
 /** The lag of a follower, and if it is ready. The bound is 60 seconds. */

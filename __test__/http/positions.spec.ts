@@ -17,6 +17,7 @@ function follower() {
       staleSeconds: 0,
       leadConfirmed: null,
       writer: null,
+      replaceable: null,
       problem: null,
     }),
     isTooStale: () => false,

@@ -1,9 +1,10 @@
 import test from 'ava'
-import { announce } from '../../ts/replication/elect/announcements.js'
+import { announce, recentCandidates } from '../../ts/replication/elect/announcements.js'
 import { Election } from '../../ts/replication/elect/election.js'
 import { beat } from '../../ts/replication/elect/heartbeat.js'
 import { rankOf } from '../../ts/replication/elect/rank.js'
-import type { Fence } from '../../ts/replication/index.js'
+import { type PeerRole, roleOf } from '../../ts/replication/elect/role-of.js'
+import { type Fence, LOG_FORMAT } from '../../ts/replication/index.js'
 import { memoryStore, never } from '../support/memory-store.js'
 
 const fence: Fence = {
@@ -82,6 +83,35 @@ for (const [name, world, stands] of cases)
   test(name, async (t) => {
     t.is(await standsIn(world), stands)
   })
+
+const healths: readonly (readonly [health: unknown, role: PeerRole | null])[] = [
+  [{ replication: { role: 'writer', replaceable: false } }, 'writer'],
+  [{ replication: { role: 'writer', replaceable: true } }, 'lost'],
+  // A former version.
+  [{ replication: { role: 'writer' } }, 'writer'],
+  [{ replication: { role: 'follower', replaceable: null } }, 'follower'],
+  [{ replication: { role: 'king' } }, null],
+  [{}, null],
+  [null, null],
+]
+for (const [health, role] of healths)
+  test(`a server with the health ${JSON.stringify(health)} counts as ${role}`, async (t) => {
+    const body = Buffer.from(JSON.stringify(health))
+    const call = async () => ({ status: 200, headers: {}, body })
+    t.is(await roleOf({ call: call as never }, 'http://leader'), role)
+  })
+
+test('a candidate announces its format, and those that read only a former one do not count', async (t) => {
+  const place = { store: memoryStore(), repeating }
+  const one = { id: 'one', address: null, at: Date.now(), position: 0 }
+  await announce(place, { ...one, format: LOG_FORMAT - 1 }, never)
+  await announce(place, { ...one, id: 'other', format: LOG_FORMAT }, never)
+  const found = await recentCandidates(place, Date.now(), never)
+  t.deepEqual(
+    found.map(({ id }) => id),
+    ['other'],
+  )
+})
 
 test('all candidates compute the same order, and another one for each epoch', (t) => {
   const ids = ['a', 'b', 'c', 'd', 'e']

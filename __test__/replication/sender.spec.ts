@@ -164,6 +164,32 @@ test('a writer that does not reach the end of the log for a while is not confirm
   t.false(await sender.reaches({ outbox: other, last: 1, epoch: null }), 'a position of a former version')
 })
 
+const lost: readonly (readonly [
+  ack: 'local' | 'bucket',
+  awayMs: number,
+  isUnsent: boolean,
+  isLost: boolean,
+])[] = [
+  ['bucket', 9_000, true, false],
+  ['bucket', 11_000, true, true],
+  ['local', 11_000, false, true],
+  ['local', 11_000, true, false],
+]
+for (const [ack, awayMs, isUnsent, isLost] of lost)
+  test(`a leader with ${ack}, unsent ${isUnsent}, away ${awayMs} ms is replaceable: ${isLost}`, async (t) => {
+    const { store, hold, release } = holding()
+    const [source, sending] = await sent(t, store)
+    const sender = senderOf(t, source, { sending, ack, reachability: { awayMs: () => awayMs } })
+    t.teardown(release)
+    while ((await sender.figures()).unsent > 0) await new Promise((resolve) => setTimeout(resolve, 1))
+    hold((key) => key.startsWith('spool/'))
+    if (isUnsent) await add(source.opened.tasks, 'a', [{ id: 1 }])
+    const { isReplaceable, unsent } = await sender.figures()
+    t.is(unsent > 0, isUnsent)
+    t.is(isReplaceable, isLost)
+    t.true(sender.isCutOff)
+  })
+
 test('a server takes over from a faster one that appends all the time, which then names the new leader', async (t) => {
   const memory = memoryStore()
   const late = async <T>(ms: number, call: () => Promise<T>): Promise<T> => {

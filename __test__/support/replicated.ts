@@ -7,10 +7,20 @@ const refuse = (): never => {
 /** The parts of a replicated server that calls no other servers. */
 export const alone: Pick<
   Replicated,
-  'catchesUp' | 'handOver' | 'isStrong' | 'leader' | 'nudge' | 'peers' | 'pollHeader' | 'settles' | 'watch'
+  | 'catchesUp'
+  | 'handOver'
+  | 'isCutOff'
+  | 'isStrong'
+  | 'leader'
+  | 'nudge'
+  | 'peers'
+  | 'pollHeader'
+  | 'settles'
+  | 'watch'
 > = {
   catchesUp: async () => true,
   handOver: async () => null,
+  isCutOff: () => false,
   isStrong: false,
   leader: async () => 'self',
   nudge: () => undefined,

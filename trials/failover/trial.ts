@@ -54,6 +54,8 @@ export const kinds = [
   'isolated',
   /** It does not reach the bucket for some time. */
   'bucket cut',
+  /** It does not reach the bucket until another server leads. Only with `bucket`: else it takes writes meanwhile. */
+  'bucket lost',
   /** Other servers do not reach it for some time. */
   'peers cut',
   /** No server reaches the bucket for some time. */
@@ -188,6 +190,9 @@ class Cluster {
         await this.#sleep(1_000, 15_000)
         leader.heal()
         return await this.#acknowledged(performance.now(), epoch)
+      case 'bucket lost':
+        leader.cutFromBucket(how)
+        return await this.#acknowledged(beganAt, epoch + 1)
       case 'peers cut':
         leader.cutFromPeers()
         await this.#sleep(1_000, 20_000)
@@ -297,7 +302,8 @@ class Cluster {
 
   /** Returns the next fault. */
   next(): Kind {
-    const { kinds: chosen = kinds } = this.#setup
+    const { ack, kinds: given = kinds } = this.#setup
+    const chosen = given.filter((kind) => ack === 'bucket' || kind !== 'bucket lost')
     return chosen[Math.floor(this.#random() * chosen.length)]!
   }
 }

@@ -270,12 +270,13 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       nextRole: () => nextRole,
       async stop() {
         await promoting
-        await generation.replicated.sender?.handOver()
+        const handover = (await generation.replicated.sender?.handOver()) ?? null
         // Interrupting a batch and finishing requests both take time, so they run at the same time.
         const stopped = generation.replicated.instance.queue.stop()
         await closeAll()
         await stopped
         await retiring
+        if (handover?.kind === 'done') await replication?.leaveAsCopy(resolve(options.dbPath))
       },
     }
   } catch (error) {

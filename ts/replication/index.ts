@@ -10,6 +10,7 @@ export {
   LogTruncatedError,
 } from './follow/instance-copy.js'
 export { type OpenedCopy, openCopy, prepareCopy, resumeCopy } from './follow/open-copy.js'
+export { leaveAsCopy } from './follow/open-follower.js'
 export type { CopiedStore } from './follow/replica.js'
 export { type Restored, restoreInstance } from './follow/restore.js'
 export { acknowledging, type Writes } from './lead/acknowledging.js'

@@ -24,6 +24,8 @@ export interface ReplicationFigures {
   readonly leadConfirmed: boolean | null
   /** URL of the leader; null: unknown. */
   readonly writer: string | null
+  /** True for a leader that has lost the bucket and that a candidate should replace; null: this is a follower. */
+  readonly replaceable: boolean | null
   /** Why a follower cannot read the log although the bucket answers, and what to do; null: it can. */
   readonly problem: string | null
 }
@@ -43,6 +45,8 @@ export interface Replicated {
   settles(): Promise<boolean>
   /** Returns the server that accepts writes. Waits while the leader changes. */
   leader(): Promise<Leader>
+  /** True for a leader that does not reach the bucket: it cannot tell followers of new records. */
+  isCutOff(): boolean
   /** Makes a follower read the log at once. */
   nudge(): void
   /** The last log record that this server has written or serves. */
@@ -85,10 +89,10 @@ async function isDone(promise: Promise<unknown>, ms: number): Promise<boolean> {
 const writing = (sender: Sender, restart: () => void, common: Common): Replicated => ({
   ...common,
   async figures() {
-    const { position, unsent, awaySeconds, staleSeconds, isConfirmed } = await sender.figures()
+    const { position, unsent, awaySeconds, staleSeconds, isConfirmed, isReplaceable } = await sender.figures()
     return {
       ...{ role: 'writer', position, unsentTransactions: unsent, awaySeconds, staleSeconds },
-      ...{ leadConfirmed: isConfirmed, writer: null, problem: null },
+      ...{ leadConfirmed: isConfirmed, writer: null, replaceable: isReplaceable, problem: null },
     }
   },
   isTooStale: () => false,
@@ -109,6 +113,7 @@ const writing = (sender: Sender, restart: () => void, common: Common): Replicate
     const leader = await sender.leader()
     return leader === 'self' || leader === null ? 'self' : { address: leader }
   },
+  isCutOff: () => sender.isCutOff,
   nudge: () => undefined,
   async handOver(to) {
     const outcome = await sender.handOver(to)
@@ -135,7 +140,13 @@ const following = (
 ): Replicated => ({
   ...common,
   async figures() {
-    return { role: 'follower', unsentTransactions: 0, leadConfirmed: null, ...follower.figures() }
+    const common = {
+      role: 'follower',
+      unsentTransactions: 0,
+      leadConfirmed: null,
+      replaceable: null,
+    } as const
+    return { ...common, ...follower.figures() }
   },
   isTooStale: () => isTooStale(follower.figures(), staleSecondsMax),
   position: async () => null,
@@ -156,6 +167,7 @@ const following = (
     // This application belongs to the former follower, so the request goes to the one of the leader.
     return advertisedUrl === null ? null : { address: advertisedUrl }
   },
+  isCutOff: () => false,
   nudge: () => follower.nudge(),
   handOver: async () => null,
 })

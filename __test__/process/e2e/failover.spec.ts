@@ -7,10 +7,14 @@
  * 5. Every server takes writes, and knows the task of a write that another one took.
  * 6. `siftd handover` names the next leader, and the former one follows it. It refuses if there is no candidate.
  * 7. `--candidate first --follow` begins the log of an empty bucket.
- * 8. A strong read finds what any follower has shown before it.
+ * 8. A leader that has lost the bucket is replaced although it answers.
+ * 9. A strong read finds what any follower has shown before it.
  */
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { runCommand } from '../../support/command.js'
 import type { TestDaemon } from '../../support/daemon.js'
+import { startFaultProxy } from '../../support/fault-proxy.js'
 import { add, answered, settled, tests, titles, type World, world } from './bucket-world.js'
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
@@ -31,8 +35,12 @@ interface Health {
 }
 
 async function healthOf(server: TestDaemon): Promise<Health> {
-  const { body } = await answered(server, 'GET', '/health')
-  return body.replication as unknown as Health
+  for (;;) {
+    const { body } = await answered(server, 'GET', '/health')
+    // A server that restarts its instance answers 503.
+    if (body.replication !== undefined) return body.replication as unknown as Health
+    await pause(50)
+  }
 }
 
 /** Waits until one of the servers leads. */
@@ -182,7 +190,7 @@ function writes(server: TestDaemon, other: TestDaemon) {
 }
 
 tests('a stopped leader hands over, and writes through any server go on', async (t) => {
-  const { start } = await world(t)
+  const { start, directory } = await world(t)
   const leader = await candidate(start, 'first')
   await settled(leader, await add(leader, [{ id: 0, title: 'Solaris' }]))
   const second = await candidate(start, 'second', '--follow')
@@ -214,6 +222,35 @@ tests('a stopped leader hands over, and writes through any server go on', async 
     writing.acknowledged.filter((id) => !found.has(id)),
     [],
   )
+  // Its directory is a copy now, so a newer version follows on from it without an upgrade of its own.
+  await writeFile(join(directory, 'first', 'VERSION'), '0.0.9\n')
+  const upgraded = await candidate(start, 'first')
+  t.is((await healthOf(upgraded)).role, 'follower')
+  while (!(await finds(upgraded, `film ${writing.acknowledged.at(-1)}`))) await pause(20)
+  t.deepEqual(
+    (await readdir(join(directory, 'first'))).filter((name) => name.startsWith('diverged')),
+    [],
+  )
+})
+
+tests('a leader that has lost the bucket is replaced while it answers, and then follows', async (t) => {
+  const { start, origin } = await world(t)
+  const proxy = await startFaultProxy({ store: origin, lot: () => 0, failing: 0, delayMs: 0 })
+  t.teardown(() => proxy.close())
+  const leader = await candidate(start, 'first', '--bucket-endpoint', proxy.origin)
+  const task = await add(leader, [{ id: 0, title: 'Solaris' }])
+  await settled(leader, task)
+  const second = await candidate(start, 'second', '--follow')
+  while (!(await finds(second, 'Solaris'))) await pause(20)
+  proxy.leave()
+  const leftAt = performance.now()
+  await leaderOf([second])
+  t.log(`another server leads ${Math.round(performance.now() - leftAt)} ms after the leader lost the bucket`)
+  t.is((await healthOf(leader)).role, 'writer')
+  await settled(second, await add(second, [{ id: 1, title: 'Stalker' }]))
+  proxy.comeBack()
+  while (!(await finds(leader, 'Stalker'))) await pause(20)
+  t.is((await healthOf(leader)).role, 'follower')
 })
 
 tests('siftd handover lets a named server lead, and refuses without a candidate', async (t) => {

@@ -182,6 +182,7 @@ export const replicationFigures = record({
   staleSeconds: { type: ['number', 'null'] },
   leadConfirmed: { type: ['boolean', 'null'] },
   writer: { type: ['string', 'null'] },
+  replaceable: { type: ['boolean', 'null'] },
   problem: { type: ['string', 'null'] },
 })
 

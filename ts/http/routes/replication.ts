@@ -30,8 +30,12 @@ const wait = {
 export const replicationRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   // Servers send them to each other without a key. The answer has what `GET /health` shows.
   serve(app, services, wait, async ({ reply, query: { after } }) => {
-    const watch = services.replicated?.watch
+    const { replicated = null } = services
+    const watch = replicated?.watch
     const position = after === null ? watch?.position : await watch?.beyond(after)
+    // The followers must poll the bucket, which may have a new leader.
+    if (replicated?.isCutOff() === true)
+      throw new ApiError('bucket_unavailable', 'this leader does not reach the bucket: poll the log there')
     if (position === null)
       throw new ApiError('too_many_requests', 'too many servers wait for log records; poll the bucket')
     return sendJson(reply, { position: position === undefined || position < 0 ? null : position })

@@ -16,7 +16,7 @@ export interface ElectionSetup {
   readonly identity: string
   /** HTTP address of this server; null: it has none. */
   readonly address: string | null
-  /** Returns true if the server at an address answers. */
+  /** Returns true if the server at an address answers as leader, and has not lost the bucket. */
   readonly isAnswering: (address: string) => Promise<boolean>
   readonly log: SenderLog
   /** Default: clock of the process. */
@@ -39,7 +39,7 @@ export interface Polled {
  * Decides when a follower stands for leadership. Safety does not depend on it: the fence alone decides who leads.
  *
  * A candidate suspects a leader that neither appended a record nor changed its heartbeat for a while, and does not
- * answer at its address. Then it waits, longer for each candidate before it, and stands unless a sign of life came.
+ * answer at its address, or answers that it has lost the bucket. Then it waits, longer for each candidate before it, and stands unless a sign of life came.
  */
 export class Election {
   readonly #setup: ElectionSetup

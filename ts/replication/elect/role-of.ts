@@ -7,11 +7,11 @@ export const POLL_HEADER = 'x-siftd-poll'
 /** Longest answer of `GET /health`. */
 const HEALTH_BYTES_MAX = 65_536
 
+/** `lost`: a leader that has lost the bucket and should be replaced. */
+export type PeerRole = 'writer' | 'lost' | 'follower'
+
 /** Asks a server of the bucket for its role, and to read the log at once. @returns null: it does not answer */
-export async function roleOf(
-  peers: Pick<Outbound, 'call'>,
-  address: string,
-): Promise<'writer' | 'follower' | null> {
+export async function roleOf(peers: Pick<Outbound, 'call'>, address: string): Promise<PeerRole | null> {
   try {
     const { body } = await peers.call({
       method: 'GET',
@@ -21,9 +21,10 @@ export async function roleOf(
       answerBytesMax: HEALTH_BYTES_MAX,
     })
     const { replication } = JSON.parse(body.toString()) as {
-      readonly replication?: { readonly role?: unknown }
+      readonly replication?: { readonly role?: unknown; readonly replaceable?: unknown }
     }
     const role = replication?.role
+    if (role === 'writer' && replication?.replaceable === true) return 'lost'
     return role === 'writer' || role === 'follower' ? role : null
   } catch {
     return null

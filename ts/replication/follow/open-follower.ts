@@ -1,8 +1,14 @@
 /** Opens a data directory as a follower. */
 
-import { copyState, type FollowerInstance, recordEngine, setCopyState } from '../../instance/index.js'
+import {
+  copyState,
+  type FollowerInstance,
+  markDataDirectory,
+  recordEngine,
+  setCopyState,
+} from '../../instance/index.js'
 import { LaunchError } from '../../launch/index.js'
-import { openReplicaStore, StoreError } from '../../tasks/index.js'
+import { openReplicaStore, type ReplicaStore, StoreError } from '../../tasks/index.js'
 import { Election } from '../elect/election.js'
 import { roleOf } from '../elect/role-of.js'
 import { stand } from '../lead/connect.js'
@@ -22,10 +28,12 @@ import { openCopy, prepareCopy, resumeCopy } from './open-copy.js'
 
 /** @throws LaunchError; the reason of the signal */
 export async function openFollower(request: ReplicationRequest): Promise<ReplicatedInstance> {
-  const { directory, bucket, options, log, peers } = request
+  const { directory, bucket, options, version, log, peers } = request
   if (!(await isEmpty(directory)) && (await copyState(directory)) === null) await makeCopy(request)
   const stage = await copyState(directory)
   const isComplete = stage === 'whole' || stage === 'superseded'
+  // A copy may be of an older version, and the bucket may not answer.
+  if (isComplete) await markDataDirectory(directory, version, null)
   const copy = isComplete
     ? await currentCopy(request)
     : await requiredToStart(request, (signal) => originIn(request, signal)).then((origin) =>
@@ -138,12 +146,30 @@ async function originIn({ bucket, options }: ReplicationRequest, signal: AbortSi
   return origin
 }
 
+/**
+ * Turns the directory of a leader that has stopped after a handover into a copy, so that its next start follows, also
+ * with a newer version. Does nothing if the bucket lacks some of its changes.
+ */
+export async function leaveAsCopy(directory: string): Promise<void> {
+  const { position, outbox } = await endKeepingIn(directory)
+  if (position !== null && outbox?.unsent === 0) await setCopyState(directory, 'superseded')
+}
+
+/** Stops keeping changes for the bucket in a directory that no process uses, if the bucket has all of them. */
+async function endKeepingIn(directory: string): Promise<Pick<ReplicaStore, 'position' | 'outbox'>> {
+  const replica = await openReplicaStore(directory)
+  try {
+    const { outbox, position } = replica
+    if (position !== null && outbox?.unsent === 0) await replica.endKeeping()
+    return { outbox, position }
+  } finally {
+    await replica.close()
+  }
+}
+
 /** Turns a directory that was a writer into a copy. Sets its data aside if the bucket lacks some of its changes. */
 export async function makeCopy({ directory, bucket, signal, log }: ReplicationRequest): Promise<void> {
-  const replica = await openReplicaStore(directory)
-  const { outbox, position } = replica
-  if (position !== null && outbox?.unsent === 0) await replica.endKeeping()
-  await replica.close()
+  const { outbox, position } = await endKeepingIn(directory)
   if (position === null && outbox === null)
     throw new LaunchError(
       `--bucket: ${directory} holds data that was never kept in the bucket, or was used without it since; choose an empty --db-path`,

@@ -35,6 +35,15 @@ export interface Sending {
   readonly beat?: ((count: number, signal: AbortSignal) => Promise<void>) | null
 }
 
+/** A pause of appends, so that another server can take over. */
+export interface Yield {
+  /** Id of the yield request. */
+  readonly id: string
+  /** Pending changes are sent until this time. */
+  drainsUntil: number
+  endsAt: number
+}
+
 /** When a write is acknowledged. `bucket`: once a server that starts from the bucket would have it. */
 export type Acknowledgement = 'local' | 'bucket'
 
@@ -109,4 +118,6 @@ export interface SenderFigures {
   readonly isConfirmed: boolean
   /** False: no other server can have copied the instance yet. */
   readonly hasCheckpoint: boolean
+  /** True if it has lost the bucket, and no acknowledged write would be lost if another server took over. */
+  readonly isReplaceable: boolean
 }

@@ -8,6 +8,7 @@ import {
   FAILED_MS,
   GARBAGE_EVERY_MS,
   HANDOVER_POLL_MS,
+  HINT_ANSWER_MS,
   LARGE_UPLOAD_BYTES,
   LARGE_UPLOADS_MAX,
   LAST_SENDING_MS,
@@ -25,18 +26,9 @@ import { hasAll, type Waiter, Waiters } from '../waiters.js'
 import { Confirmation } from './confirmation.js'
 import { Handover } from './handover.js'
 import { Outage } from './outage.js'
-import type { HandoverOutcome, Pace, SenderFigures, SenderSetup, Sending } from './sender-setup.js'
+import type { HandoverOutcome, Pace, SenderFigures, SenderSetup, Sending, Yield } from './sender-setup.js'
 import { Sweeper } from './sweeper.js'
 import { addressIn, isTakeover } from './takeover.js'
-
-/** A pause of appends, so that another server can take over. */
-interface Yield {
-  /** Id of the yield request. */
-  readonly id: string
-  /** Pending changes are sent until this time. */
-  drainsUntil: number
-  endsAt: number
-}
 
 /** Sends changes until `stop` is called, makes checkpoints, and removes garbage. */
 export class Sender {
@@ -234,7 +226,14 @@ export class Sender {
       staleSeconds: staleMs === null ? null : staleMs / 1000,
       isConfirmed: staleMs !== null && staleMs < CONFIRMED_MS && this.#fenced === null,
       hasCheckpoint: (this.#sending?.shipper.newestCheckpoint ?? -1) !== -1,
+      // Writes that were acknowledged before the bucket has them would be lost.
+      isReplaceable: this.#outage.isAway && (this.#setup.ack === 'bucket' || unsent === 0),
     }
+  }
+
+  /** True if this server does not reach the bucket, so that it cannot know of new log records. */
+  get isCutOff(): boolean {
+    return this.#outage.awayMs > HINT_ANSWER_MS
   }
 
   /** Position of the last write of this server; null: another server may have taken over before it. */
