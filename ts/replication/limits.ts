@@ -120,5 +120,8 @@ export const FAILED_MS = 1_000
 /** Milliseconds for which a shutdown still sends pending changes. */
 export const LAST_SENDING_MS = 5_000
 
+/** Milliseconds between two times that a follower stores which of its index files are verified. */
+export const REMEMBER_MS = 60_000
+
 /** Milliseconds between two checks of a follower for checkpoints newer than its position. */
 export const CHECKPOINTS_POLL_MS = 30_000

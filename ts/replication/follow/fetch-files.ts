@@ -1,6 +1,6 @@
 /** Downloads the files of an index from a bucket. */
-import { constants } from 'node:fs'
-import { copyFile, mkdir, open, readdir, rename, rm, stat, truncate } from 'node:fs/promises'
+import { type BigIntStats, constants } from 'node:fs'
+import { copyFile, type FileHandle, mkdir, open, readdir, rename, rm, stat, truncate } from 'node:fs/promises'
 import { dirname, join, normalize, relative, sep } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { bytesOf, type FilePart, type IndexFiles, isFileName } from '../log/file-parts.js'
@@ -22,17 +22,20 @@ const COMMIT_FILE = /^commit/
 export const withoutCommits = (files: IndexFiles): IndexFiles =>
   new Map([...files].filter(([name]) => !COMMIT_FILE.test(name)))
 
-/** Suffix of the name of a file during download. */
+/** Suffix of the name of a file during download. An interrupted download continues in it. */
 const FETCHED = '.fetched'
 
 /** A file with missing parts. */
 interface IncompleteFile {
   readonly name: string
-  /** Parts that the file has already. */
+  /** Parts that are on disk already. */
   readonly kept: readonly FilePart[]
   readonly missing: readonly FilePart[]
-  /** True if it is written under a temporary name and then renamed. */
-  readonly isReplaced: boolean
+  /**
+   * `appended`: in the file itself. Otherwise it is written under a temporary name and then renamed, and begins with the
+   * `kept` parts of the file (`copied`), or of an interrupted download (`resumed`).
+   */
+  readonly how: 'appended' | 'copied' | 'resumed' | 'new'
 }
 
 /**
@@ -57,7 +60,7 @@ export async function fetchFiles(
   const parts = readInOrder(stages.flat(), read)
   for (const stage of stages) {
     for (const file of stage) await fetchFile(file, directory, parts, written)
-    const replaced = stage.filter(({ isReplaced }) => isReplaced).map(({ name }) => name)
+    const replaced = stage.filter(({ how }) => how !== 'appended').map(({ name }) => name)
     for (const name of replaced) await rename(join(directory, `${name}${FETCHED}`), join(directory, name))
     await syncAll(directory, replaced)
   }
@@ -65,19 +68,16 @@ export async function fetchFiles(
 
 /** Writes the missing parts of a file. Their bytes are the next items of `parts`. */
 async function fetchFile(
-  { name, kept, missing, isReplaced }: IncompleteFile,
+  { name, kept, missing, how }: IncompleteFile,
   directory: string,
   parts: AsyncGenerator<Uint8Array, void>,
   written: (bytes: number) => void,
 ): Promise<void> {
   const path = join(directory, within(name))
   await mkdir(dirname(path), { recursive: true })
-  const isCopied = isReplaced && kept.length > 0
-  if (isCopied) {
-    await copyFile(path, `${path}${FETCHED}`, constants.COPYFILE_FICLONE)
-    await truncate(`${path}${FETCHED}`, bytesOf(kept))
-  }
-  const file = await open(isReplaced ? `${path}${FETCHED}` : path, isReplaced && !isCopied ? 'w' : 'r+')
+  if (how === 'copied') await copyFile(path, `${path}${FETCHED}`, constants.COPYFILE_FICLONE)
+  if (how === 'copied' || how === 'resumed') await truncate(`${path}${FETCHED}`, bytesOf(kept))
+  const file = await open(how === 'appended' ? path : `${path}${FETCHED}`, how === 'new' ? 'w' : 'r+')
   try {
     let end = bytesOf(kept)
     for (const part of missing) {
@@ -107,13 +107,67 @@ async function incompleteFiles(
     const known = present.get(name) ?? null
     const isGrown = known?.every((part, at) => isSame(part, parts[at])) === true
     if (isGrown && known.length === parts.length) continue
-    const kept = isGrown ? known : []
-    // The longer file may belong to a local commit that the log does not have, so it must not be changed in place.
-    const isLonger = isGrown && (await stat(join(directory, within(name)))).size > bytesOf(kept)
-    incomplete.push({ name, kept, missing: parts.slice(kept.length), isReplaced: !isGrown || isLonger })
+    const path = join(directory, within(name))
+    const beginning = await begunFile(path, name, parts, isGrown ? known : [])
+    incomplete.push({ name, ...beginning, missing: parts.slice(beginning.kept.length) })
   }
   return incomplete
 }
+
+/** @param known leading parts of the file at this path */
+async function begunFile(
+  path: string,
+  name: string,
+  parts: readonly FilePart[],
+  known: readonly FilePart[],
+): Promise<Pick<IncompleteFile, 'how' | 'kept'>> {
+  if (known.length === 0) {
+    const kept = (await partsIn(`${path}${FETCHED}`, name, parts)) ?? []
+    return { kept, how: kept.length > 0 ? 'resumed' : 'new' }
+  }
+  if ((await stat(path)).size === bytesOf(known)) return { kept: known, how: 'appended' }
+  // The longer file may belong to a local commit that the log does not have, so it must not be changed in place. Or it was
+  // appended to before an interruption, so that it has more of the parts.
+  const more = (await partsIn(path, name, parts.slice(known.length))) ?? []
+  return { kept: [...known, ...more], how: 'copied' }
+}
+
+/** Returns the leading parts that a file has according to their checksums; null: there is no such file. */
+async function partsIn(
+  path: string,
+  name: string,
+  parts: readonly FilePart[],
+): Promise<readonly FilePart[] | null> {
+  const file = await openIfExists(path)
+  if (file === null) return null
+  try {
+    return await leadingParts(file, name, parts)
+  } finally {
+    await file.close()
+  }
+}
+
+async function leadingParts(
+  file: FileHandle,
+  name: string,
+  parts: readonly FilePart[],
+): Promise<readonly FilePart[]> {
+  const found: FilePart[] = []
+  for (const part of parts) {
+    requireLength(name, part)
+    const bytes = Buffer.alloc(part.bytes)
+    const { bytesRead } = await file.read(bytes, 0, part.bytes, part.from)
+    if (bytesRead < part.bytes || crc32(bytes) !== part.crc) break
+    found.push(part)
+  }
+  return found
+}
+
+const openIfExists = (path: string): Promise<FileHandle | null> =>
+  open(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
+    throw error
+  })
 
 /** Yields the bytes of missing parts in order. */
 function readInOrder(
@@ -144,31 +198,25 @@ async function bytesOfPart(name: string, part: FilePart, read: ReadPart): Promis
 /**
  * Returns the leading parts of each file that the directory has already, verified by checksum.
  * @param isOpen true if an engine has the directory open. A file that is longer than its parts counts as missing then
+ * @param known see `KnownParts`
  */
 export async function partsOnDisk(
   directory: string,
   files: IndexFiles,
   isOpen: boolean,
+  known: (name: string, stats: BigIntStats, parts: readonly FilePart[]) => readonly FilePart[] | null = () =>
+    null,
 ): Promise<IndexFiles> {
   const present = new Map<string, readonly FilePart[]>()
   for (const [name, parts] of files) {
-    const path = join(directory, within(name))
-    const file = await open(path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null
-      throw error
-    })
+    const file = await openIfExists(join(directory, within(name)))
     if (file === null) continue
     let size: number
-    const found: FilePart[] = []
+    let found: readonly FilePart[]
     try {
-      size = (await file.stat()).size
-      for (const part of parts) {
-        requireLength(name, part)
-        const bytes = Buffer.alloc(part.bytes)
-        const { bytesRead } = await file.read(bytes, 0, part.bytes, part.from)
-        if (bytesRead < part.bytes || crc32(bytes) !== part.crc) break
-        found.push(part)
-      }
+      const stats = await file.stat({ bigint: true })
+      size = Number(stats.size)
+      found = known(name, stats, parts) ?? (await leadingParts(file, name, parts))
     } finally {
       await file.close()
     }

@@ -1,7 +1,7 @@
 import type { Outbound } from '../../outbound/index.js'
 import { HEARTBEAT_MS } from '../elect/limits.js'
 import { InterruptibleSleep } from '../interruptible-sleep.js'
-import { CHECKPOINTS_POLL_MS, FAILED_MS, NUDGE_MS } from '../limits.js'
+import { CHECKPOINTS_POLL_MS, FAILED_MS, NUDGE_MS, REMEMBER_MS } from '../limits.js'
 import { NewerFormatError } from '../log/format.js'
 import type { Position } from '../log/position.js'
 import { BucketError } from '../object-store/index.js'
@@ -93,6 +93,7 @@ export class Follower {
   /** Start of the last poll that reached the end of the log. */
   #metEndAt: number | null = null
   #checkpointsPolledAt = performance.now()
+  #rememberedAt = Number.NEGATIVE_INFINITY
   #isFailing = false
   #problem: string | null = null
   /** Time of the first failed call since the last answer of the bucket; null: the bucket answers. */
@@ -116,6 +117,7 @@ export class Follower {
     this.#sleep.interrupt()
     await this.#running
     await this.#hints?.ended()
+    await this.#copy?.remember()
     for (const waiter of [...this.#waiters, ...this.#endWaiters]) waiter.resolve(false)
   }
 
@@ -280,6 +282,10 @@ export class Follower {
     const isEnd = await this.#copy.advance(target, signal)
     watch?.reached(this.#copy.position)
     if (isEnd) this.#metEndAt = startedAt
+    if (isEnd && startedAt - this.#rememberedAt >= REMEMBER_MS) {
+      this.#rememberedAt = startedAt
+      await this.#copy.remember()
+    }
     if (isEnd) for (const waiter of this.#endWaiters) if (waiter.askedAt <= startedAt) waiter.resolve(true)
     for (const waiter of this.#waiters) if (this.#has(waiter.position)) waiter.resolve(true)
     if (isEnd && startedAt - this.#checkpointsPolledAt >= CHECKPOINTS_POLL_MS) {

@@ -23,6 +23,7 @@ import {
 } from '../object-store/index.js'
 import { PartReader } from './part-reader.js'
 import type { OpenCopiedStore } from './replica.js'
+import { rememberVerified } from './verified-files.js'
 
 /** Source and target of a copy. */
 export interface CopySetup {
@@ -96,6 +97,8 @@ export class InstanceCopy {
   #reached: Reached | null = null
   /** True if the index files match the position. At the beginning the rows may be ahead of the files. */
   #hasFiles = false
+  /** True if index files have changed since `remember`. */
+  #isForgotten = true
 
   constructor(setup: CopySetup, { state, present, position, fence, base, isOpen }: Beginning) {
     this.#setup = setup
@@ -212,6 +215,7 @@ export class InstanceCopy {
   async settle(target: CopyTarget, signal: AbortSignal): Promise<void> {
     if (this.#hasFiles && this.#closed === this.#position) return
     const { state } = this
+    this.#isForgotten = true
     const wanted = state.ids().map((id) => [id, state.files.of(id)] as const)
     const changed = wanted.filter(([id, files]) => !areSame(this.#present.get(id), files))
     const isNew = changed.some(([id]) => !this.#present.has(id))
@@ -244,6 +248,16 @@ export class InstanceCopy {
         await target.drop(id)
         this.#present.delete(id)
       }
+  }
+
+  /**
+   * Stores which index files are verified, so that the next opening need not read them. Call it while nothing is applied.
+   * If it fails, the next opening reads them.
+   */
+  async remember(): Promise<void> {
+    if (!this.#isForgotten || !this.#hasFiles) return
+    this.#isForgotten = false
+    await rememberVerified(this.#setup.directory, this.#present).catch(() => undefined)
   }
 
   /** Removes index files of an interrupted copy, or of a server that was the writer in this directory. */

@@ -18,6 +18,7 @@ import {
 import { type CopySetup, type CopyTarget, InstanceCopy, LogTruncatedError } from './instance-copy.js'
 import { PartReader } from './part-reader.js'
 import { type CopiedStore, prepareImage, Replica } from './replica.js'
+import { verifiedIn } from './verified-files.js'
 
 /** A copy whose task store is open. */
 export interface OpenedCopy {
@@ -108,10 +109,11 @@ export async function prepareCopy(setup: CopySetup, signal: AbortSignal): Promis
   const { state } = await stateUntil(log, checkpoint, Number.POSITIVE_INFINITY, signal)
   let fetched = 0
   const total = state.bytes()
+  const known = await verifiedIn(directory)
   for (const id of state.ids()) {
     const files = withoutCommits(state.files.of(id))
     const path = join(indexesPath(directory), id)
-    const present = await partsOnDisk(path, files, true)
+    const present = await partsOnDisk(path, files, true, known(id))
     await fetchFiles({ present, files }, path, parts.reading(signal), (bytes) => {
       fetched += bytes
       progress(fetched, Math.max(fetched, total))
@@ -135,11 +137,12 @@ async function beginAt(
     throw new LogTruncatedError(`the log record ${next} is gone, although this copy has applied it`)
   const indexes = indexesPath(directory)
   const present = new Map<string, IndexFiles>()
+  const known = await verifiedIn(directory)
   for (const id of state.ids()) {
     const files = state.files.of(id)
     if (!isOpen && seed !== null)
       await copyNames(join(indexesPath(seed), id), join(indexes, id), files.keys())
-    present.set(id, await partsOnDisk(join(indexes, id), files, isOpen))
+    present.set(id, await partsOnDisk(join(indexes, id), files, isOpen, known(id)))
   }
   return new InstanceCopy(setup, { state, present, position, fence, isOpen, base: checkpoint?.seq ?? null })
 }
