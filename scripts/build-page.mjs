@@ -2,8 +2,8 @@
 //
 //   node scripts/build-page.mjs
 //
-// The scripts become one minified module. Markup, style sheet and icon are not changed. Skips the build if sources and
-// bundler have not changed.
+// The scripts become one minified module. Markup, style sheet and icon are not changed. docs/errors.md becomes the page to
+// which errors link. Skips the build if sources and bundler have not changed.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -14,6 +14,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const sources = join(root, 'page')
 /** Films that the page offers to load. */
 const sample = join(root, 'samples', 'films.ndjson')
+/** Describes the error codes that link to this server. */
+const errors = join(root, 'docs', 'errors.md')
 const out = join(root, 'dist', 'page')
 /** Lists the bundled files, for their licences. */
 const bundledFiles = join(root, 'dist', 'page-files.json')
@@ -28,7 +30,54 @@ export async function buildPage() {
   write('page.js', await bundle())
   write('page.css', styleSheet())
   for (const name of ['index.html', 'icon.svg']) write(name, readFileSync(join(sources, name)))
+  write('errors.html', await errorsPage())
   writeFileSync(stamp, wanted)
+}
+
+/**
+ * Renders docs/errors.md. Codes of the table are anchors. Links become plain text: other documents are not served. Servers
+ * without the page serve it too, so it has its own style.
+ */
+async function errorsPage() {
+  const { Marked } = await import('marked')
+  const marked = new Marked({
+    renderer: {
+      link({ tokens }) {
+        return this.parser.parseInline(tokens)
+      },
+      // A wide table scrolls by itself; `tabindex` allows that with the keyboard.
+      table(token) {
+        const cells = (row, name) =>
+          row.map(({ tokens }) => `<${name}>${this.parser.parseInline(tokens)}</${name}>`)
+        const rows = token.rows.map(([codes, ...rest]) => {
+          const [first, ...others] = cells([codes, ...rest], 'td')
+          return `<tr>${first.replaceAll(/<code>(\w+)<\/code>/g, '<code id="$1">$1</code>')}${others.join('')}</tr>`
+        })
+        const head = `<thead><tr>${cells(token.header, 'th').join('')}</tr></thead>`
+        return `<div class="wide" tabindex="0" role="region" aria-label="Codes"><table>${head}<tbody>${rows.join('')}</tbody></table></div>`
+      },
+    },
+  })
+  return Buffer.from(`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Error codes · siftd</title>
+<style>
+:root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif }
+body { max-width: 70rem; margin: 2rem auto; padding: 0 1rem }
+.wide { overflow-x: auto }
+table { border-collapse: collapse; min-width: 48rem }
+th, td { padding: 0.4rem 0.75rem 0.4rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid #8884 }
+code { font: 0.875em ui-monospace, monospace }
+td:nth-child(2) { white-space: nowrap }
+:target { background: light-dark(#fbe7a1, #5a4a12) }
+</style>
+<main>
+${marked.parse(readFileSync(errors, 'utf8'))}
+</main>
+</html>
+`)
 }
 
 async function bundle() {
@@ -73,7 +122,13 @@ function hashOfSources() {
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
     .sort()
   // The lock file contains the versions of the bundler and of the bundled library.
-  for (const path of [...paths, sample, fileURLToPath(import.meta.url), join(root, 'package-lock.json')])
+  for (const path of [
+    ...paths,
+    sample,
+    errors,
+    fileURLToPath(import.meta.url),
+    join(root, 'package-lock.json'),
+  ])
     hash.update(relative(root, path)).update('\0').update(readFileSync(path)).update('\0')
   return hash.digest('hex')
 }

@@ -14,7 +14,7 @@ interface Route {
 }
 
 /** Routes that answer without a key. */
-const openRoutes = 'GET /,GET /health,GET /ready,GET /openapi.json,GET /replication/wait'
+const openRoutes = 'GET /,GET /errors,GET /health,GET /ready,GET /openapi.json,GET /replication/wait'
 
 async function routesOf(server: TestServer): Promise<readonly Route[]> {
   const { paths } = (await server.get('/openapi.json')).body as unknown as {
@@ -89,7 +89,7 @@ test('every route accepts a key with its actions, and refuses a key that lacks o
   }
 })
 
-test('every route is served from an operation, and only five are open to everyone', async (t) => {
+test('every route is served from an operation, and only six are open to everyone', async (t) => {
   const parts = ['engine', 'tasks', 'auth', 'features', 'webhooks', 'outbound', 'faults']
   // Adding a route destructures the services and calls only their listeners.
   const app = buildServer({
@@ -112,6 +112,7 @@ test('every route is served from an operation, and only five are open to everyon
   const open = routes.filter(({ actions }) => actions?.length === 0)
   t.deepEqual(named(open), [
     'GET /',
+    'GET /errors',
     'GET /health',
     'GET /openapi.json',
     'GET /ready',

@@ -1,4 +1,4 @@
-import { codes, type ErrorCode, type ErrorType } from './codes.js'
+import { codes, type ErrorCode, type ErrorType, errorLink } from './codes.js'
 import { MESSAGE_CHARS_MAX } from './limits.js'
 
 /** The error of a finished task. An imported task may have a code and a type outside the table. */
@@ -38,7 +38,7 @@ export class ApiError extends Error {
 
 /** An error body for `code`, as stored in tasks and sent to clients. */
 export function errorBody(code: ErrorCode, message: string): ErrorBody {
-  return { message, code, type: codes[code].type, link: `https://docs.meilisearch.com/errors#${code}` }
+  return { message, code, type: codes[code].type, link: errorLink(code) }
 }
 
 /**

@@ -353,5 +353,30 @@ export const codes: Readonly<Record<ErrorCode, CodeInfo>> = Object.freeze({
   ...imported,
 })
 
+/** Codes of this service alone. docs/errors.md describes each. */
+const own: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'index_damaged',
+  'upload_damaged',
+  'answer_too_large',
+  'follower_behind',
+  'no_successor',
+  'bucket_unavailable',
+  'invalid_task_wait_ms',
+  'invalid_settings_dry_run',
+  'invalid_settings_attribute_weights',
+  'invalid_settings_compounds',
+  'invalid_settings_matching_strategy',
+  'invalid_settings_rerankers',
+  'invalid_settings_stemming',
+  'invalid_settings_stop_word_lists',
+  'invalid_search_rerank',
+  'invalid_search_rerank_model',
+  'invalid_search_rerank_top_k',
+])
+
+/** Where a code is described: in the API's public table, or for our own codes on the server itself, at this path. */
+export const errorLink = (code: ErrorCode): string =>
+  own.has(code) ? `/errors#${code}` : `https://docs.meilisearch.com/errors#${code}`
+
 /** Returns true if `text` is a code of the table. */
 export const isErrorCode = (text: string): text is ErrorCode => Object.hasOwn(codes, text)

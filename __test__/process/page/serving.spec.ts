@@ -73,6 +73,16 @@ test('page files are compressed, small and cached', async (t) => {
   t.true(bytes < BYTES_MAX, `${bytes} bytes`)
 })
 
+test('an error with a code of our own links to its description on the server, with or without the page', async (t) => {
+  const server = await startServer(t)
+  const { link } = (await server.get('/tasks/0?waitMs=x')).body as { link: string }
+  const [path, code] = link.split('#')
+  const shown = await server.get(path!)
+  t.is(shown.headers['content-type'], 'text/html; charset=utf-8')
+  t.true(shown.bytes.toString().includes(`<code id="${code}">${code}</code>`))
+  t.false(shown.bytes.toString().includes('href'))
+})
+
 test('in production the page is served only with --page, in development always', async (t) => {
   t.timeout(120_000)
   const directory = await mkdtemp(join(tmpdir(), 'siftd-page-'))

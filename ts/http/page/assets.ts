@@ -20,6 +20,7 @@ const contentTypes = {
   'page.js': 'text/javascript; charset=utf-8',
   'page.css': 'text/css; charset=utf-8',
   'icon.svg': 'image/svg+xml',
+  'errors.html': 'text/html; charset=utf-8',
 } as const
 
 export type AssetName = keyof typeof contentTypes

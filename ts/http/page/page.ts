@@ -56,6 +56,14 @@ export const pageRoutes: FastifyPluginAsync = async (app) => {
     })
 }
 
+/** Answers with the page to which errors with our own codes link. */
+export function serveErrorCodes(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const page = assets()?.['errors.html']
+  if (page === undefined) throw new Error('dist/page/ lacks errors.html: the page has not been built')
+  void reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
+  return send(request, reply, page)
+}
+
 /** Programs ask for JSON or accept anything; browsers ask for HTML. */
 function prefersHtml(accept = ''): boolean {
   const named = accept.split(',').map((range) => range.split(';')[0]?.trim().toLowerCase())

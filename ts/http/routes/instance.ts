@@ -16,7 +16,7 @@ import {
 } from '../answers/index.js'
 import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
-import { servePage } from '../page/index.js'
+import { serveErrorCodes, servePage } from '../page/index.js'
 import type { RouteServices, SearchRouteServices } from '../route-services.js'
 import { indexStats, outdatedIndexes, type StatsOptions, size, statsParameters } from '../views/index.js'
 
@@ -27,6 +27,14 @@ const readRoot = {
   summary: 'Report that the service runs',
   actions: [],
   answers: { 200: word('siftd is running') },
+} as const
+const describeErrors = {
+  method: 'GET',
+  url: '/errors',
+  summary: 'Describe the error codes that only siftd has',
+  actions: [],
+  answers: { 200: text },
+  answersAs: 'text/html',
 } as const
 const available = record(
   { status: { type: 'string', enum: ['available'] }, replication: replicationFigures, warnings },
@@ -121,6 +129,8 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     const page = services.options.page ? servePage(request, reply) : null
     return page ?? sendJson(reply, { status: 'siftd is running' })
   })
+
+  serve(app, services, describeErrors, ({ request, reply }) => serveErrorCodes(request, reply))
 
   serveHealth(app, services)
 
