@@ -212,3 +212,40 @@ test('query statistics need the option, and a key sees only its indexes', async 
     t.is((answer.mostFrequent as readonly unknown[]).length, visible, indexes.join())
   }
 })
+
+test('clicks are counted with their query, and refused if they cannot be right', async (t) => {
+  const server = await boats(t, { queryStats: true })
+  await server.post('/indexes/boats/search', { q: 'orbit' })
+  const click = (body: object, path = '/indexes/boats/clicks') => server.post(path, body)
+  for (const [q, documentId, position] of [
+    ['orbit', 1, 0],
+    [' Orbit', '2', 3],
+    ['orbit', 1, 0],
+    ['orbit', 'c', 0],
+    ['orbit', 'd', 0],
+    ['never searched', 1, 0],
+    [' ', 1, 0],
+  ] as const)
+    t.is((await click({ q, documentId, position })).status, 204, q)
+  const figures = { q: 'orbit', count: 1, clicks: 5, averageClickPosition: 0.6, lastClicked: ['d', 'c', '1'] }
+  const { mostFrequent, slowest, withoutHits, searches } = (await server.get('/stats/queries')).body
+  for (const list of [mostFrequent, slowest] as (readonly TestBody[])[]) {
+    t.is(list.length, 1)
+    t.like(list[0], figures)
+  }
+  t.deepEqual([withoutHits, searches], [[], 1])
+
+  const one = { q: 'orbit', documentId: 1, position: 0 }
+  for (const [body, code] of [
+    [{ ...one, q: 1 }, 'invalid_search_q'],
+    [{ ...one, documentId: 'a b' }, 'invalid_document_id'],
+    [{ ...one, position: -1 }, 'invalid_click_position'],
+    [{ ...one, position: 1_000_001 }, 'invalid_click_position'],
+    [{ ...one, user: 'x' }, 'bad_request'],
+    [{ q: 'orbit', position: 0 }, 'missing_document_id'],
+    [{ q: 'orbit', documentId: 1 }, 'bad_request'],
+  ] as const)
+    checkError(t, await click(body), 400, code, JSON.stringify(body))
+  checkError(t, await click(one, '/indexes/none/clicks'), 404, 'index_not_found')
+  checkError(t, await (await boats(t)).post('/indexes/boats/clicks', one), 400, 'feature_not_enabled')
+})

@@ -31,7 +31,7 @@ async function run(t: ExecutionContext, { now = first, ...setup }: Setup, querie
   await history.close()
   const { mostFrequent, withoutHits, slowest, searches } = history.statistics.report(() => true)
   const counts = (list: typeof mostFrequent) => list.map(({ q, count }) => [q, count] as const)
-  return { counts: counts(mostFrequent), withoutHits: counts(withoutHits), slowest, searches }
+  return { counts: counts(mostFrequent), withoutHits: counts(withoutHits), mostFrequent, slowest, searches }
 }
 
 test('queries are counted on over runs, and a torn last line is skipped', async (t) => {
@@ -85,6 +85,30 @@ test('queries in clear text are replaced by their hashes once these are asked fo
   t.deepEqual(counts, [['2b4b2eadf7b2aece', 2]])
   t.deepEqual(await readdir(folder), ['2026-01-30.hashed.ndjson'])
   t.false((await readFile(join(folder, '2026-01-30.hashed.ndjson'), 'utf8')).includes('calm'))
+})
+
+test('clicks are counted on over runs, also without their searches', async (t) => {
+  const folder = await emptyFolder(t)
+  const log = { warn: (...given: unknown[]) => t.log(...given) }
+  const click = async (documentId: string, position: number, now = first) => {
+    const history = new QueryHistory({ folder, isHashed: false, now: () => now, log })
+    await history.statistics.loaded
+    history.statistics.click({ indexUid: 'boats', q: 'orbit', documentId, position })
+    await history.close()
+  }
+  await click('a', 4)
+  await run(t, { folder, now: first + DAY }, ['orbit'])
+  await click('b', 1, first + DAY)
+  await appendFile(join(folder, '2026-01-30.ndjson'), '["boats","orbit",1,0,0,0,0,0,[1]]')
+  const { mostFrequent, searches } = await run(t, { folder, now: first + DAY })
+  t.like(mostFrequent[0], {
+    q: 'orbit',
+    count: 1,
+    clicks: 2,
+    averageClickPosition: 2.5,
+    lastClicked: ['b', 'a'],
+  })
+  t.is(searches, 1)
 })
 
 test('a folder that cannot be written loses only what is on disk', async (t) => {

@@ -1,4 +1,4 @@
-/** Analytics: frequent queries, queries without hits, slow ones. */
+/** Analytics: frequent queries with their clicks, queries without hits, slow ones. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { ask } from '../api/client.ts'
@@ -17,6 +17,9 @@ interface Counted {
   readonly averageMs: number | null
   readonly maxMs: number | null
   readonly lastSearchedAt: string
+  readonly clicks: number
+  readonly averageClickPosition: number | null
+  readonly lastClicked: readonly string[]
 }
 
 interface Report {
@@ -26,6 +29,8 @@ interface Report {
   readonly slowest: readonly Counted[]
   readonly withoutHits: readonly Counted[]
 }
+
+type Column = readonly [title: string, read: (row: Counted) => string]
 
 const QUERY_CHARS_MAX = 120
 /** Rows of each table at first, and after “More”. */
@@ -75,6 +80,7 @@ export function AnalyticsSection({ indexes }: { readonly indexes: readonly Index
               ['Searches', ({ count: all }) => count(all)],
               ['Without hits', ({ countWithoutHits }) => count(countWithoutHits)],
               ['Average', ({ averageMs }) => time(averageMs)],
+              ...(value.mostFrequent.some(({ clicks }) => clicks > 0) ? clickColumns : []),
             ]}
           />
           <Queries
@@ -106,12 +112,21 @@ export function AnalyticsSection({ indexes }: { readonly indexes: readonly Index
   )
 }
 
+/** Clicks as a share of the searches, and the mean place of the clicked hits. The first hit has place 1. */
+const clickColumns: readonly Column[] = [
+  ['Clicks', ({ clicks, count: all }) => `${Math.round((100 * clicks) / all)} %`],
+  [
+    'Mean place',
+    ({ averageClickPosition: mean }) => (mean === null ? '' : (Math.round(10 * mean) / 10 + 1).toFixed(1)),
+  ],
+]
+
 const time = (ms: number | null): string => (ms === null ? '' : milliseconds(ms))
 
 function Queries(props: {
   readonly title: string
   readonly rows: readonly Counted[]
-  readonly columns: readonly (readonly [title: string, read: (row: Counted) => string])[]
+  readonly columns: readonly Column[]
   readonly children?: ComponentChildren
 }) {
   const { title, rows, columns, children } = props

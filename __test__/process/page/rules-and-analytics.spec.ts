@@ -48,12 +48,15 @@ test('frequent queries and those without hits lead to their searches', async (t)
     async (server) => {
       await fillFilms(t, server)
       for (const q of ['solaris', 'solaris', 'xyzzy']) await server.post('/indexes/films/search', { q })
+      for (const position of [0, 3, 3])
+        await server.post('/indexes/films/clicks', { q: 'solaris', documentId: 1, position })
     },
     { path: '/#/analytics', server: { queryStats: true } },
   )
   await page.getByText('3 searches with words since').waitFor()
   const top = page.getByRole('region', { name: 'Top queries' })
   t.deepEqual(await top.getByRole('rowheader').allTextContents(), ['solaris', 'xyzzy'])
+  t.regex(await textOf(top.getByRole('row', { name: 'solaris' })), /150 %3\.0$/)
   const failing = page.getByRole('region', { name: 'Queries without hits' })
   t.deepEqual(await failing.getByRole('rowheader').allTextContents(), ['xyzzy'])
   t.deepEqual(await violations(page), [])

@@ -4,11 +4,13 @@
  *
  *     line   = start | tally
  *     start  = {"since": ms, "searches": count}    searches whose queries are forgotten
- *     tally  = [indexUid, q, count, countWithoutHits, timed, sumMs, maxMs, lastAt]
+ *     tally  = [indexUid, q, count, countWithoutHits, timed, sumMs, maxMs, lastAt, clicks?]
+ *     clicks = [clicks, positionSum, documentId, …]
  *
  * Tallies of one query are added up.
  */
 import { readFile, rename, writeFile } from 'node:fs/promises'
+import { CLICKED_DOCUMENTS_MAX } from './limits.js'
 import type { QueryStatistics, QueryTally } from './query-statistics.js'
 
 /** Names of the files: `2026-11-27.ndjson` with queries, `2026-11-27.hashed.ndjson` with hashes instead. */
@@ -30,6 +32,7 @@ export const tallyLine = (tally: QueryTally): string =>
   `${JSON.stringify([
     ...[tally.indexUid, tally.q, tally.count, tally.countWithoutHits],
     ...[tally.timed, rounded(tally.sumMs), rounded(tally.maxMs), tally.lastAt],
+    ...(tally.clicks > 0 ? [[tally.clicks, tally.positionSum, ...tally.clicked]] : []),
   ])}\n`
 
 /** Adds the queries of a file to `statistics`. A file that does not exist has none. */
@@ -82,12 +85,21 @@ function parsed(line: string): unknown {
 function tallyFrom(values: readonly unknown[]): QueryTally | null {
   const [indexUid, q, ...amounts] = values
   if (typeof indexUid !== 'string' || typeof q !== 'string') return null
-  if (amounts.length !== 6 || !amounts.every(isAmount)) return null
+  const clicks = clicksFrom(amounts.length === 7 ? amounts.pop() : [0, 0])
+  if (amounts.length !== 6 || !amounts.every(isAmount) || clicks === null) return null
   const [count, countWithoutHits, timed, sumMs, maxMs, lastAt] = amounts as [
     ...[number, number, number],
     ...[number, number, number],
   ]
-  return { indexUid, q, count, countWithoutHits, timed, sumMs, maxMs, lastAt }
+  return { indexUid, q, count, countWithoutHits, timed, sumMs, maxMs, lastAt, ...clicks }
+}
+
+function clicksFrom(values: unknown): Pick<QueryTally, 'clicks' | 'positionSum' | 'clicked'> | null {
+  if (!Array.isArray(values)) return null
+  const [clicks, positionSum, ...clicked] = values as unknown[]
+  if (!isAmount(clicks) || !isAmount(positionSum)) return null
+  const areIds = clicked.length <= CLICKED_DOCUMENTS_MAX && clicked.every((id) => typeof id === 'string')
+  return areIds ? { clicks, positionSum, clicked } : null
 }
 
 /** The largest date that JavaScript knows. Larger numbers would make a report fail. */

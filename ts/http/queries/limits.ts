@@ -12,6 +12,10 @@ export const SHOWN_QUERIES_MAX = 50
 export const COUNTED_QUERIES_MAX = 1000
 /** Characters of a counted query. Longer queries with the same beginning count as one. */
 export const COUNTED_TEXT_CHARS_MAX = 200
+/** Documents named in the statistics of a query: those clicked last. */
+export const CLICKED_DOCUMENTS_MAX = 3
+/** Largest position of a click. */
+export const CLICK_POSITION_MAX = 1_000_000
 
 /** Days whose queries are kept on disk. */
 export const HISTORY_DAYS_MAX = 30

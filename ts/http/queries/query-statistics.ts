@@ -1,4 +1,9 @@
-import { COUNTED_QUERIES_MAX, COUNTED_TEXT_CHARS_MAX, SHOWN_QUERIES_MAX } from './limits.js'
+import {
+  CLICKED_DOCUMENTS_MAX,
+  COUNTED_QUERIES_MAX,
+  COUNTED_TEXT_CHARS_MAX,
+  SHOWN_QUERIES_MAX,
+} from './limits.js'
 
 /** A search for one text in one index. */
 export interface CountedSearch {
@@ -8,6 +13,15 @@ export interface CountedSearch {
   readonly ms: number | null
   /** True if no document of the index matches; null: unknown. */
   readonly isEmpty: boolean | null
+}
+
+/** A click on a hit of a search. */
+export interface CountedClick {
+  readonly indexUid: string
+  readonly q: string
+  readonly documentId: string
+  /** Place among all hits of the search, from 0. */
+  readonly position: number
 }
 
 /** Sums over the searches for one text in one index. */
@@ -21,8 +35,13 @@ export interface QueryTally {
   readonly timed: number
   readonly sumMs: number
   readonly maxMs: number
-  /** Milliseconds since 1970 of the last search. */
+  /** Milliseconds since 1970 of the last search. 0: only clicks were counted. */
   readonly lastAt: number
+  readonly clicks: number
+  /** Sum of the positions of all clicks. */
+  readonly positionSum: number
+  /** Ids of the documents clicked last, newest first. */
+  readonly clicked: readonly string[]
 }
 
 /** Statistics of the searches for one text in one index. */
@@ -36,20 +55,35 @@ export interface QueryFigures {
   readonly maxMs: number | null
   /** RFC 3339. */
   readonly lastSearchedAt: string
+  readonly clicks: number
+  /** From 0; null: no clicks. */
+  readonly averageClickPosition: number | null
+  readonly lastClicked: readonly string[]
 }
 
 export const tallyKey = ({ indexUid, q }: Pick<QueryTally, 'indexUid' | 'q'>): string => `${indexUid}/${q}`
 
+const counted = (q: string): string => q.trim().toLowerCase().slice(0, COUNTED_TEXT_CHARS_MAX)
+const noClicks = { clicks: 0, positionSum: 0, clicked: [] } as const
+
 export function tallyOf({ indexUid, q, ms, isEmpty }: CountedSearch, now: number): QueryTally {
   return {
+    ...noClicks,
     indexUid,
-    q: q.trim().toLowerCase().slice(0, COUNTED_TEXT_CHARS_MAX),
+    q: counted(q),
     count: 1,
     countWithoutHits: isEmpty === true ? 1 : 0,
     timed: ms === null ? 0 : 1,
     sumMs: ms ?? 0,
     maxMs: ms ?? 0,
     lastAt: now,
+  }
+}
+
+function tallyOfClick({ indexUid, q, documentId, position }: CountedClick): QueryTally {
+  return {
+    ...{ indexUid, q: counted(q), count: 0, countWithoutHits: 0, timed: 0, sumMs: 0, maxMs: 0, lastAt: 0 },
+    ...{ clicks: 1, positionSum: position, clicked: [documentId] },
   }
 }
 
@@ -65,6 +99,12 @@ export const summed = (held: QueryTally | undefined, added: QueryTally): QueryTa
         sumMs: held.sumMs + added.sumMs,
         maxMs: Math.max(held.maxMs, added.maxMs),
         lastAt: Math.max(held.lastAt, added.lastAt),
+        clicks: held.clicks + added.clicks,
+        positionSum: held.positionSum + added.positionSum,
+        clicked:
+          added.clicks === 0
+            ? held.clicked
+            : [...new Set([...added.clicked, ...held.clicked])].slice(0, CLICKED_DOCUMENTS_MAX),
       }
 
 /** A bounded set of queries. Forgets the lowest-ranked queries first. */
@@ -90,7 +130,7 @@ class Ranking {
   /** Returns the tallies with the highest rank, highest first. */
   top(limit: number, isVisible: (indexUid: string) => boolean = () => true): readonly QueryTally[] {
     return this.#sorted()
-      .filter(([, tally]) => isVisible(tally.indexUid))
+      .filter(([, tally]) => tally.count > 0 && isVisible(tally.indexUid))
       .slice(0, limit)
       .map(([, tally]) => tally)
   }
@@ -135,13 +175,20 @@ export class QueryStatistics {
     this.#record(tally)
   }
 
-  /** Adds searches that were counted earlier. */
+  /** Counts a click. Its query need not be counted: another server may have answered the search. */
+  click(click: CountedClick): void {
+    const tally = tallyOfClick(click)
+    this.include(tally)
+    this.#record(tally)
+  }
+
+  /** Adds searches and clicks that were counted earlier. */
   include(tally: QueryTally): void {
     const { frequent, slow, empty } = this.#rankings
     const key = tallyKey(tally)
     this.#searches += tally.count
     frequent.add(key, tally)
-    if (tally.timed > 0) slow.add(key, tally)
+    if (tally.timed > 0 || slow.has(key)) slow.add(key, tally)
     if (tally.countWithoutHits > 0 || empty.has(key)) empty.add(key, tally)
   }
 
@@ -209,6 +256,9 @@ function figuresOf({
   sumMs,
   maxMs,
   lastAt,
+  clicks,
+  positionSum,
+  clicked,
 }: QueryTally): QueryFigures {
   return {
     indexUid,
@@ -218,6 +268,9 @@ function figuresOf({
     averageMs: timed === 0 ? null : rounded(sumMs / timed),
     maxMs: timed === 0 ? null : rounded(maxMs),
     lastSearchedAt: new Date(lastAt).toISOString(),
+    clicks,
+    averageClickPosition: clicks === 0 ? null : rounded(positionSum / clicks),
+    lastClicked: clicked,
   }
 }
 

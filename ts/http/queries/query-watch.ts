@@ -4,7 +4,7 @@ import { readMilliseconds } from '../../parse/index.js'
 import { hashedText } from './hashed-text.js'
 import { LOGGED_QUERIES_MAX, LOGGED_TEXT_CHARS_MAX } from './limits.js'
 import type { QueryHistory } from './query-history.js'
-import { type CountedSearch, QueryStatistics } from './query-statistics.js'
+import { type CountedClick, type CountedSearch, QueryStatistics } from './query-statistics.js'
 
 export interface QueryWatchOptions {
   /** Milliseconds from which a search is logged; null: no search is. */
@@ -91,6 +91,11 @@ export class QueryWatch {
   ended(search: EndedSearch): void {
     if (this.#count !== null && search.code === null) this.#countQueries(this.#count, search)
     this.#logIfSlow(search)
+  }
+
+  /** Counts a click on a hit. A search without words is not counted, so neither are its clicks. */
+  clicked(click: CountedClick): void {
+    if (click.q.trim() !== '') this.statistics?.click({ ...click, q: this.#loggable(click.q) })
   }
 
   #countQueries(count: (search: CountedSearch) => void, { asked, ms, facts }: EndedSearch): void {

@@ -15,6 +15,7 @@ import { mcpRoutes } from './mcp.js'
 import { multiSearchRoutes } from './multi-search.js'
 import { networkRoutes } from './network.js'
 import { openApiRoutes } from './openapi.js'
+import { queryStatisticsRoutes } from './query-statistics.js'
 import { renderRoutes } from './render.js'
 import { replicationRoutes } from './replication.js'
 import { searchRoutes } from './search.js'
@@ -39,6 +40,7 @@ const plugins: readonly FastifyPluginAsync<RouteServices>[] = [
   multiSearchRoutes,
   networkRoutes,
   openApiRoutes,
+  queryStatisticsRoutes,
   renderRoutes,
   replicationRoutes,
   searchRoutes,

@@ -1,11 +1,9 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { matchesAny } from '../../auth/index.js'
 import { ApiError } from '../../errors/index.js'
-import { hasMoved, orNull, type Schema } from '../../operations/index.js'
+import { hasMoved, type Schema } from '../../operations/index.js'
 import type { Finding, IndexEntry } from '../../tasks/index.js'
 import {
-  count,
-  date,
   instanceStats,
   listOf,
   record,
@@ -76,34 +74,6 @@ const readStats = {
   actions: ['stats.get'],
   query: statsParameters,
   answers: { 200: instanceStats },
-} as const
-
-const milliseconds: Schema = { type: 'number', minimum: 0 }
-const countedQueries = listOf(
-  record({
-    indexUid: text,
-    q: text,
-    count: count,
-    countWithoutHits: count,
-    averageMs: orNull(milliseconds),
-    maxMs: orNull(milliseconds),
-    lastSearchedAt: date,
-  }),
-)
-const readQueries = {
-  method: 'GET',
-  url: '/stats/queries',
-  summary: 'Name the most frequent queries, the slowest, and those without hits',
-  actions: ['stats.get'],
-  answers: {
-    200: record({
-      since: date,
-      searches: count,
-      mostFrequent: countedQueries,
-      slowest: countedQueries,
-      withoutHits: countedQueries,
-    }),
-  },
 } as const
 
 const finding = record({
@@ -186,22 +156,6 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       ...(replication !== null && { replication }),
       ...(damagedIndexes.length > 0 && { damagedIndexes: Object.fromEntries(damagedIndexes) }),
     })
-  })
-
-  serve(app, services, readQueries, async ({ reply, access: { visibleIndexes } }) => {
-    const { statistics } = services.queries
-    if (statistics === null)
-      throw new ApiError(
-        'feature_not_enabled',
-        'queries are not counted; start the server with --query-stats to count them',
-      )
-    // Counts of other threads arrive before their figures.
-    await services.loops?.figures()
-    await statistics.loaded
-    return sendJson(
-      reply,
-      statistics.report((uid) => visibleIndexes === null || matchesAny(visibleIndexes, uid)),
-    )
   })
 
   /** The running verification. It reads all files, so concurrent requests share it. */
