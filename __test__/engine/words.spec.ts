@@ -111,13 +111,19 @@ test('an index keeps its words when a dictionary is installed, until its texts a
   await without.stop()
 
   const server = await startServer(t, { directory, dictionaries })
+  const cutBy = async (uid: string) => (await server.get(`/indexes/${uid}/stats`)).body.wordDictionaries
   t.deepEqual(await titles(server, '전자'), [])
+  t.is(await cutBy('shop'), undefined)
   await server.settle(t, server.post('/indexes/shop/documents', [{ id: 2, title: '전자' }]))
   t.deepEqual(await titles(server, '삼성전자에서'), ['삼성전자에서'])
   await server.settle(t, server.post('/indexes/new/documents', [{ id: 1, title: '삼성전자에서' }]))
   t.deepEqual(await titles(server, '전자', 'new'), ['삼성전자에서'])
+  const { jpn, kor } = (await cutBy('new')) as Record<string, string>
+  t.regex(jpn!, /^tiny-ja-1-[0-9a-f]{8}$/)
+  t.regex(kor!, /^tiny-ko-1-[0-9a-f]{8}$/)
   await server.settle(t, server.post('/indexes/shop/reindex'))
   t.deepEqual(await titles(server, '전자'), ['전자', '삼성전자에서'])
+  t.deepEqual(await cutBy('shop'), { jpn, kor })
   await server.stop()
 
   const again = await startServer(t, { directory, dictionaries })

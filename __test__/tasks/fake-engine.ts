@@ -135,6 +135,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
         numberOfEmbeddings: 0,
         numberOfEmbeddedDocuments: 0,
         fieldDistribution: {},
+        wordDictionaries: {},
       }
     },
     sizes: () => Promise.resolve(sizes),

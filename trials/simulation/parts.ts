@@ -245,6 +245,7 @@ export function engine(world: World, life: Life, machine: Machine, isHealthy: ()
         numberOfEmbeddings: 0,
         numberOfEmbeddedDocuments: 0,
         fieldDistribution: {},
+        wordDictionaries: {},
       }
     },
     async sizes() {

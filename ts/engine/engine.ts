@@ -250,6 +250,8 @@ export interface IndexStats extends IndexSizes {
   readonly numberOfEmbeddedDocuments: number
   /** Top-level field → number of documents with the field, keys sorted; without `_vectors`. */
   readonly fieldDistribution: Readonly<Record<string, number>>
+  /** Three-letter code → name, version and checksum of the word dictionary that cuts this language. */
+  readonly wordDictionaries: Readonly<Record<string, string>>
 }
 
 /** Statistics of one kind of cache entry. */

@@ -387,6 +387,7 @@ export class LocalEngine implements BareEngine {
       fieldDistribution: Object.fromEntries(
         [...data.fieldCounts].filter(([name]) => name !== '_vectors').sort(([a], [b]) => compareUtf8(a, b)),
       ),
+      wordDictionaries: data.tokenizer.dictionaries.ids,
     }
   }
 

@@ -167,9 +167,10 @@ export const indexStats = namedSchema(
       numberOfEmbeddings: count,
       numberOfEmbeddedDocuments: count,
       fieldDistribution: mapTo(count),
+      wordDictionaries: mapTo(text),
       warnings,
     },
-    ['internalDatabaseSizes', 'warnings'],
+    ['internalDatabaseSizes', 'wordDictionaries', 'warnings'],
   ),
 )
 

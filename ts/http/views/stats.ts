@@ -41,6 +41,7 @@ export async function indexStats(
     numberOfEmbeddings: stats.numberOfEmbeddings,
     numberOfEmbeddedDocuments: stats.numberOfEmbeddedDocuments,
     fieldDistribution: stats.fieldDistribution,
+    ...(Object.keys(stats.wordDictionaries).length > 0 && { wordDictionaries: stats.wordDictionaries }),
     ...(changes.length > 0 && { warnings: [outdatedIndex(uid, changes)] }),
   }
   return { view, bytes: indexSize }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::open_index::{Current, Index};
-use crate::analysis::{AnalysisVersion, analysis_version, unstamped_version};
+use crate::analysis::{AnalysisVersion, DictionaryIds, analysis_version, unstamped_version};
 use crate::error::Result;
 use crate::store::schema::Presence;
 use crate::vector::Vectors;
@@ -35,6 +35,8 @@ pub struct IndexStats {
     pub number_of_embedded_documents: u64,
     /// Top-level field → number of documents that have it.
     pub field_distribution: BTreeMap<String, u64>,
+    /// Language → id of the word dictionary that cuts it.
+    pub word_dictionaries: DictionaryIds,
 }
 
 /// Versions of what cuts texts into words. Shape: `IndexAnalysis` in `ts/engine/engine.ts`.
@@ -78,6 +80,7 @@ impl Index {
             number_of_embeddings,
             number_of_embedded_documents,
             field_distribution: snapshot.presence_counts(Presence::TopLevel)?,
+            word_dictionaries: snapshot.dictionaries().ids(),
         })
     }
 
