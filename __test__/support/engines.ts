@@ -9,6 +9,8 @@ import { testEngine } from './server.js'
 export interface TestedEngine {
   readonly name: 'fallback' | 'native'
   readonly open: OpenEngine
+  /** Opens an engine with these word dictionaries. */
+  readonly openWith: (dictionaries: readonly string[]) => OpenEngine
   /** Opens an engine with files that another process writes. */
   readonly follow: OpenEngine
   /** Requirements of its tests. */
@@ -22,21 +24,28 @@ const log = { debug: silent, info: silent, warn: loud, error: loud }
 export const fallback: TestedEngine = {
   name: 'fallback',
   open: (directory) => openFallback({ directory, log }),
+  openWith: (dictionaries) => (directory) => openFallback({ directory, log, dictionaries }),
   follow: (directory) => openFallback({ directory, log, followsFiles: true }),
   needs: [],
 }
 
-function openedNative(directory: string, followsFiles: boolean): ReturnType<OpenEngine> {
+interface NativeSetup {
+  readonly followsFiles?: boolean
+  readonly dictionaries?: readonly string[]
+}
+
+function openedNative(directory: string, setup: NativeSetup = {}): ReturnType<OpenEngine> {
   const loaded = loadAddon()
   if (!loaded.ok) throw new Error(loaded.reasons.join('; '))
   const limits = { indexingMemoryBytes: 256 * 1024 * 1024, indexingThreads: 2 }
-  return openNative(loaded.addon, { directory, log, followsFiles, ...limits })
+  return openNative(loaded.addon, { directory, log, ...setup, ...limits })
 }
 
 export const native: TestedEngine = {
   name: 'native',
-  open: (directory) => openedNative(directory, false),
-  follow: (directory) => openedNative(directory, true),
+  open: (directory) => openedNative(directory),
+  openWith: (dictionaries) => (directory) => openedNative(directory, { dictionaries }),
+  follow: (directory) => openedNative(directory, { followsFiles: true }),
   needs: [nativeEngine],
 }
 

@@ -18,6 +18,8 @@ export const COMPOUNDS_MAX = 50
 export const COMPOUND_CANDIDATES_MAX = 500
 /** Maximum number of completions of a prefix, without short-prefix lists. */
 export const PREFIX_WORDS_MAX = 1000
+/** Completions of the second half of a word that is split in two. */
+export const SPLIT_COMPLETIONS_MAX = 100
 export const ONE_TYPO_WORDS_MAX = 150
 export const TWO_TYPO_WORDS_MAX = 50
 /** Maximum number of synonyms of a term, and of words of all of them. */

@@ -1,7 +1,9 @@
 //! Finds the best way to split a word in two.
 
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 
+use super::Word;
 use super::cache::Splits;
 use super::field_docs::{FieldDocs, Reading};
 use super::reader::Postings;
@@ -31,6 +33,52 @@ impl Postings {
             let left = first_parts(start, compounds).nth(part)?;
             Some((left.into_owned(), end.to_owned()))
         }))
+    }
+
+    /// As [`Self::best_split`] for the start of a text, which is one of `texts`: the second half may be completed, to one of its first
+    /// `completions_max` completions in byte order. On a tie, the first text, split and completion wins. Not at byte `excluded`, and
+    /// without compounds.
+    pub fn completed_split(
+        &self,
+        texts: &[String],
+        excluded: Option<usize>,
+        completions_max: usize,
+    ) -> Result<Option<(String, String)>> {
+        let mut pairs = Vec::new();
+        let splits = texts.iter().flat_map(|text| text.char_indices().skip(1).map(move |(at, _)| (text, at)));
+        for (text, at) in splits.filter(|(_, at)| Some(*at) != excluded) {
+            let (start, end) = text.split_at(at);
+            let Some(left) = self.word(start)? else { continue };
+            let last = pairs.len() + completions_max;
+            self.starting_with(end, |right| {
+                // The rarer half limits the number of documents with both.
+                let bound = left.frequency_bound().min(right.frequency_bound());
+                pairs.push((bound, pairs.len(), left.clone(), right));
+                Ok(if pairs.len() == last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            })?;
+        }
+        pairs.sort_by_key(|(bound, order, ..)| (std::cmp::Reverse(*bound), *order));
+        let mut best: Option<(u64, usize, (Word, Word))> = None;
+        for (bound, order, left, right) in pairs {
+            if best.as_ref().is_some_and(|(most, ..)| bound < *most) {
+                break;
+            }
+            let count = self.count_neighbours(&left, &right)?;
+            let better = best
+                .as_ref()
+                .is_none_or(|(most, first, _)| count > *most || (count == *most && order < *first));
+            if count > 0 && better {
+                best = Some((count, order, (left, right)));
+            }
+        }
+        Ok(best.map(|(.., (left, right))| (left.text.to_string(), right.text.to_string())))
+    }
+
+    /// Number of documents in which `right` directly follows `left`.
+    fn count_neighbours(&self, left: &Word, right: &Word) -> Result<u64> {
+        let anywhere = |docs: &FieldDocs| docs.matching(Reading::default(), self.searchable());
+        let both = anywhere(&*self.word_docs(left)?) & anywhere(&*self.word_docs(right)?);
+        Ok(if both.is_empty() { 0 } else { self.pairs(left, right, &both)?[0].len() })
     }
 
     /// Returns the byte of the best split, and the number of its first half in [`first_parts`].
@@ -64,9 +112,7 @@ impl Postings {
             if is_beaten || (best.is_none() && Some(at) == excluded) {
                 continue;
             }
-            let anywhere = |docs: &FieldDocs| docs.matching(Reading::default(), self.searchable());
-            let both = anywhere(&*self.word_docs(&left)?) & anywhere(&*self.word_docs(&right)?);
-            let count = self.pairs(&left, &right, &both)?[0].len();
+            let count = self.count_neighbours(&left, &right)?;
             let better = best.is_none_or(|(most, first)| count > most || (count == most && at < first));
             if count > 0 && better {
                 best = Some((count, at));

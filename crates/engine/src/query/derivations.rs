@@ -1,18 +1,19 @@
 //! Finds the derivations of a query word: the words of the index that may stand for it.
 
+use std::iter;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::cache;
 use super::limits::{
-    COMPOUND_CANDIDATES_MAX, COMPOUNDS_MAX, FORMS_MAX, FREQUENT_COMPLETIONS_MIN, PREFIX_WORDS_MAX,
-    SHORT_PREFIX_BYTES_MAX, SHORT_PREFIX_WORDS_MIN, WORD_BYTES_MAX,
+    COMPOUND_CANDIDATES_MAX, COMPOUNDS_MAX, FORMS_MAX, FREQUENT_COMPLETIONS_MIN, ONE_TYPO_MAX,
+    PREFIX_WORDS_MAX, SHORT_PREFIX_BYTES_MAX, SHORT_PREFIX_WORDS_MIN, SPLIT_COMPLETIONS_MAX, WORD_BYTES_MAX,
 };
 use super::parse::Slots;
 use super::synonyms::Synonyms;
 use super::term::{Completions, DerivationKey, Derived, Term};
 use super::typos::{misspellings, typo_budget};
-use crate::analysis::{Analyzer, Compounds, Stemmer};
+use crate::analysis::{Analyzer, Compounds, Stemmer, needs_dictionary, typed_on};
 use crate::error::Result;
 use crate::postings::{Misspellings, Postings, Word};
 use crate::settings::{PrefixSearch, Settings};
@@ -24,6 +25,17 @@ pub(crate) struct Derivations<'a> {
     synonyms: Arc<Synonyms>,
     stemmers: Vec<Stemmer>,
     compounds: Option<Compounds>,
+    /// True if dictionaries cut the texts of the index.
+    has_dictionaries: bool,
+}
+
+/// Neighbouring words of a query, read as one.
+pub(crate) struct Joined {
+    pub(crate) parts: Vec<String>,
+    /// True if the last one ends the query.
+    pub(crate) unfinished: bool,
+    /// True if nothing separates them.
+    pub(crate) is_glued: bool,
 }
 
 impl<'a> Derivations<'a> {
@@ -33,7 +45,8 @@ impl<'a> Derivations<'a> {
         let stemmers = settings.stemming.iter().filter_map(|code| Stemmer::of_code(code)).collect();
         let compounds = Compounds::of_codes(&settings.compounds);
         let synonyms = Synonyms::of_snapshot(snapshot, analyzer);
-        Self { postings, settings, synonyms, stemmers, compounds }
+        let has_dictionaries = !snapshot.parts().dictionaries.is_empty();
+        Self { postings, settings, synonyms, stemmers, compounds, has_dictionaries }
     }
 
     /// Returns the term of a quoted phrase. It stands only for itself.
@@ -46,6 +59,7 @@ impl<'a> Derivations<'a> {
         let mut term = self.derive(word, typo_budget(&self.settings.typo_tolerance, word), unfinished)?;
         if term.text.len() <= WORD_BYTES_MAX {
             term.split = self.split(word, None)?;
+            self.complete_split(&mut term, None)?;
             term.synonyms = self.synonyms.of(&[word.to_owned()]);
         }
         Ok(term)
@@ -55,8 +69,7 @@ impl<'a> Derivations<'a> {
     /// synonyms. None if it is too long.
     pub(crate) fn of_joined(
         &self,
-        parts: Vec<String>,
-        unfinished: bool,
+        Joined { parts, unfinished, is_glued }: Joined,
         as_written: bool,
     ) -> Result<Option<Term>> {
         let text = parts.concat();
@@ -72,7 +85,11 @@ impl<'a> Derivations<'a> {
         let mut term = self.derive(&text, budget, unfinished && !as_written)?;
         if !as_written {
             // A split between the original two words would only repeat the query.
-            term.split = self.split(&text, (parts.len() == 2).then(|| parts[0].len()))?;
+            let original = (parts.len() == 2).then(|| parts[0].len());
+            term.split = self.split(&text, original)?;
+            if is_glued {
+                self.complete_split(&mut term, original)?;
+            }
         }
         term.synonyms = self.synonyms.of(&[text]);
         term.synonyms.extend(self.synonyms.of(&parts));
@@ -96,7 +113,18 @@ impl<'a> Derivations<'a> {
 
     fn split(&self, text: &str, but: Option<usize>) -> Result<Option<Slots>> {
         let halves = self.postings.best_split(text, but, self.compounds.as_ref())?;
-        Ok(halves.map(|(left, right)| vec![Some(left), Some(right)]))
+        Ok(halves.map(slots))
+    }
+
+    /// Adds a split whose second half is completed, if the word is the start of a text that a dictionary would cut. The start may be
+    /// cut elsewhere than the complete text: 전자사 is 전 and 자사, but 전자사전 is 전자 and 사전.
+    fn complete_split(&self, term: &mut Term, but: Option<usize>) -> Result<()> {
+        let is_open = term.unfinished && term.split.is_none() && term.derived.exact.is_none();
+        if is_open && self.has_dictionaries && needs_dictionary(&term.text) {
+            let texts: Vec<String> = iter::once(term.text.clone()).chain(typed_on(&term.text)).collect();
+            term.split = self.postings.completed_split(&texts, but, SPLIT_COMPLETIONS_MAX)?.map(slots);
+        }
+        Ok(())
     }
 
     fn look_up(&self, DerivationKey { text, budget, unfinished }: DerivationKey<&str>) -> Result<Derived> {
@@ -110,10 +138,31 @@ impl<'a> Derivations<'a> {
                 typos => misspellings(self.postings, text, typos, unfinished)?,
             },
         };
+        // With a budget, misspellings include these words.
+        if budget == 0 && unfinished {
+            self.add_typed_on(text, &mut derived.misspellings.one_typo)?;
+        }
         if !self.stemmers.is_empty() || self.compounds.is_some() {
             self.add_forms(text, &mut derived)?;
         }
         Ok(derived)
+    }
+
+    /// Adds words that a Korean word may become while it is typed.
+    fn add_typed_on(&self, text: &str, words: &mut Vec<Word>) -> Result<()> {
+        for start in typed_on(text) {
+            self.postings.starting_with(&start, |word| {
+                if self.postings.forgives(&word)? {
+                    words.push(word);
+                }
+                let full = words.len() == ONE_TYPO_MAX;
+                Ok(if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            })?;
+            if words.len() == ONE_TYPO_MAX {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Adds the other forms of a word, and the compounds with it. If the index contains neither the word nor a form, adds the other forms of words
@@ -164,4 +213,8 @@ impl<'a> Derivations<'a> {
         }
         Ok(Completions::Listed(words))
     }
+}
+
+fn slots((left, right): (String, String)) -> Slots {
+    vec![Some(left), Some(right)]
 }

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 
 use rustc_hash::FxHashMap;
 
-use super::derivations::Derivations;
+use super::derivations::{Derivations, Joined};
 use super::limits::{ANY_NGRAM_WORDS_MAX, NGRAM_WORDS_MAX};
 use super::parse::{QueryTerm, TermText};
 use super::term::{DerivationKinds, Term};
@@ -30,7 +30,7 @@ pub(crate) struct TermNode {
     /// Query positions it covers.
     pub(crate) positions: RangeInclusive<u32>,
     /// True if no separator is between it and the query term before.
-    pub(crate) attached: bool,
+    pub(crate) is_glued: bool,
 }
 
 impl TermNode {
@@ -77,7 +77,7 @@ impl QueryGraph {
                     kinds: DerivationKinds::ALL,
                     ids: id + 1 - width..=id,
                     positions: *covered[0].positions.start()..=*query[id].positions.end(),
-                    attached: covered[0].attached,
+                    is_glued: covered[0].is_glued,
                 });
                 terms.push(term);
             }
@@ -182,6 +182,9 @@ fn read_as_one(covered: &[QueryTerm], derivations: &Derivations, as_written: boo
     match words.as_slice() {
         _ if apart => Ok(None),
         [word] => derivations.of_word(word, ends_query).map(Some),
-        _ => derivations.of_joined(words, ends_query, as_written),
+        _ => {
+            let is_glued = covered[1..].iter().all(|term| term.is_glued);
+            derivations.of_joined(Joined { parts: words, unfinished: ends_query, is_glued }, as_written)
+        }
     }
 }

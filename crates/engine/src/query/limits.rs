@@ -33,6 +33,9 @@ pub(crate) const COMPOUND_CANDIDATES_MAX: usize = 500;
 /// Completions of an unfinished word, unless it is a short, common prefix.
 pub(crate) const PREFIX_WORDS_MAX: usize = 1000;
 
+/// Completions of the second half of a word that is split in two.
+pub(crate) const SPLIT_COMPLETIONS_MAX: usize = 100;
+
 /// Completions with at least this many postings in total are read together, once for all queries.
 pub(crate) const FREQUENT_COMPLETIONS_MIN: u64 = 2048;
 

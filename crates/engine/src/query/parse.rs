@@ -36,8 +36,8 @@ pub struct QueryTerm {
     pub text: TermText,
     /// Positions it covers in the query.
     pub positions: RangeInclusive<u32>,
-    /// True if no separator is between it and the term before, as in languages without spaces.
-    pub attached: bool,
+    /// True for a word that follows another without a separator.
+    pub is_glued: bool,
 }
 
 /// A word or a quoted phrase.
@@ -82,7 +82,7 @@ impl ParsedQuery {
             position: -1,
             phrase: None,
             negate: false,
-            attached: false,
+            is_glued: false,
             lists,
         };
         for (at, token) in tokens.iter().enumerate() {
@@ -93,13 +93,14 @@ impl ParsedQuery {
                 continue;
             }
             let next = tokens.get(at + 1);
+            let before = at.checked_sub(1).map(|at| &tokens[at]);
             match token.kind {
                 TokenKind::Word | TokenKind::StopWord => {
+                    parser.is_glued = before.is_some_and(Token::is_word);
                     parser.word(token, next.is_none(), complete_last);
                 }
                 TokenKind::Soft | TokenKind::Hard => {
                     parser.separator(token);
-                    let before = at.checked_sub(1).map(|at| &tokens[at]);
                     parser.negate |= parser.phrase.is_none() && negates(before, token, next);
                 }
             }
@@ -127,8 +128,8 @@ struct Parser<'l> {
     phrase: Option<OpenPhrase>,
     /// True if the next word or phrase is excluded.
     negate: bool,
-    /// True if no separator follows the last term.
-    attached: bool,
+    /// True if the word follows another without a separator.
+    is_glued: bool,
 }
 
 #[derive(Default)]
@@ -155,19 +156,14 @@ impl Parser<'_> {
             self.query.negative_words.push(word);
         } else if is_last || !(is_stop_word || self.lists.contains(&word)) {
             let text = TermText::Word { word, unfinished: is_last && complete_last };
-            self.query.terms.push(QueryTerm {
-                text,
-                positions: position..=position,
-                attached: self.attached,
-            });
-            self.attached = true;
+            let term = QueryTerm { text, positions: position..=position, is_glued: self.is_glued };
+            self.query.terms.push(term);
         } else {
             self.query.ignored.push(word);
         }
     }
 
     fn separator(&mut self, token: &Token<'_>) {
-        self.attached = false;
         if token.kind == TokenKind::Hard {
             self.position += HARD_SEPARATOR_STEP;
             if self.phrase.is_some() {
@@ -197,11 +193,8 @@ impl Parser<'_> {
             self.query.negative_phrases.push(phrase.slots);
         } else {
             let positions = phrase.start..=phrase.end;
-            self.query.terms.push(QueryTerm {
-                text: TermText::Phrase(phrase.slots),
-                positions,
-                attached: false,
-            });
+            let text = TermText::Phrase(phrase.slots);
+            self.query.terms.push(QueryTerm { text, positions, is_glued: false });
         }
     }
 }

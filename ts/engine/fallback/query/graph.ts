@@ -23,7 +23,7 @@ export interface TermNode {
   readonly firstPosition: number
   readonly lastPosition: number
   /** True if no separator is between it and the query term before. */
-  readonly isAttached: boolean
+  readonly isGlued: boolean
 }
 
 /** Number of query terms that a node covers. */
@@ -95,6 +95,7 @@ function singleNode(parsed: ParsedTerm, id: number, source: TermSource, settings
             budget: 0,
             synonyms: [],
             isSplit: false,
+            isGlued: false,
           },
           source,
         )
@@ -107,6 +108,7 @@ function singleNode(parsed: ParsedTerm, id: number, source: TermSource, settings
             budget: settings.budgetOf(parsed.word),
             synonyms: limited(settings.synonyms.get(parsed.word) ?? []),
             isSplit: true,
+            isGlued: false,
           },
           source,
         )
@@ -117,7 +119,7 @@ function singleNode(parsed: ParsedTerm, id: number, source: TermSource, settings
     lastId: id,
     firstPosition: parsed.start,
     lastPosition: parsed.end,
-    isAttached: parsed.isAttached,
+    isGlued: parsed.kind === 'word' && parsed.isGlued,
   }
 }
 
@@ -128,9 +130,11 @@ function ngramNode(
   settings: GraphSettings,
 ): TermNode | null {
   const words: string[] = []
+  let isGlued = true
   for (const [at, part] of parts.entries()) {
     if (part.kind === 'phrase') return null
     if (at > 0 && parts[at - 1]!.end + 1 !== part.start) return null
+    if (at > 0) isGlued &&= part.isGlued
     words.push(part.word)
   }
   const word = words.join('')
@@ -149,6 +153,7 @@ function ngramNode(
         ...(settings.synonyms.get(words.join(' ')) ?? []),
       ]),
       isSplit: !isPlain,
+      isGlued,
     },
     source,
   )
@@ -159,7 +164,7 @@ function ngramNode(
     lastId,
     firstPosition: parts[0]!.start,
     lastPosition: last.end,
-    isAttached: parts[0]!.isAttached,
+    isGlued: parts[0]!.kind === 'word' && parts[0]!.isGlued,
   }
 }
 

@@ -15,13 +15,14 @@ import { QUERY_TOKENS_MAX } from '../limits.js'
 export type PhraseWords = readonly (string | null)[]
 
 /** A term and its inclusive range of query positions. */
-export type ParsedTerm = {
-  readonly start: number
-  readonly end: number
-  /** True if no separator is between it and the term before, as in languages without spaces. */
-  readonly isAttached: boolean
-} & (
-  | { readonly kind: 'word'; readonly word: string; readonly isPrefix: boolean }
+export type ParsedTerm = { readonly start: number; readonly end: number } & (
+  | {
+      readonly kind: 'word'
+      readonly word: string
+      readonly isPrefix: boolean
+      /** True if it follows another word without a separator. */
+      readonly isGlued: boolean
+    }
   | { readonly kind: 'phrase'; readonly words: PhraseWords }
 )
 
@@ -34,6 +35,8 @@ export interface ParsedQuery {
 }
 
 const HARD_STEP = 7
+
+const isWord = ({ kind }: Token): boolean => kind === WORD || kind === STOP_WORD
 
 /** Collects the words between two quotes. */
 class PhraseBuilder {
@@ -52,9 +55,7 @@ class PhraseBuilder {
   }
 
   build(): (ParsedTerm & { kind: 'phrase' }) | null {
-    return this.isEmpty
-      ? null
-      : { kind: 'phrase', words: this.words, start: this.start, end: this.end, isAttached: false }
+    return this.isEmpty ? null : { kind: 'phrase', words: this.words, start: this.start, end: this.end }
   }
 }
 
@@ -83,7 +84,6 @@ function parseAll(tokens: readonly Token[], { prefixSearch, termsMax, listed }: 
   let phrase: PhraseBuilder | null = null
   let negative = false
   let afterBlank = true
-  let isAttached = false
 
   const close = (builder: PhraseBuilder): void => {
     const built = builder.build()
@@ -96,7 +96,7 @@ function parseAll(tokens: readonly Token[], { prefixSearch, termsMax, listed }: 
   for (const [at, token] of used.entries()) {
     if (token.word === '') continue
     if (terms.length >= termsMax) break
-    if (token.kind === WORD || token.kind === STOP_WORD) {
+    if (isWord(token)) {
       position++
       const isStopWord = token.kind === STOP_WORD
       const isLast = at === used.length - 1
@@ -104,20 +104,17 @@ function parseAll(tokens: readonly Token[], { prefixSearch, termsMax, listed }: 
       else if (negative) {
         negativeWords.push(token.word)
         negative = false
-      } else if (isLast || !(isStopWord || listed.has(token.word))) {
-        const isPrefix = isLast && prefixSearch
+      } else if (isLast || !(isStopWord || listed.has(token.word)))
         terms.push({
           kind: 'word',
           word: token.word,
-          isPrefix,
+          isPrefix: isLast && prefixSearch,
+          isGlued: at > 0 && isWord(used[at - 1]!),
           start: position,
           end: position,
-          isAttached,
         })
-        isAttached = true
-      } else ignored.push(token.word)
+      else ignored.push(token.word)
     } else {
-      isAttached = false
       if (token.kind === HARD) {
         position += HARD_STEP
         if (phrase !== null) {

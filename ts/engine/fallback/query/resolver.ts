@@ -8,6 +8,7 @@
 import type { OwnedCache } from '../cache.js'
 import { covers } from '../fields/patterns.js'
 import type { IndexData } from '../index-data/index-data.js'
+import { SPLIT_COMPLETIONS_MAX } from '../limits.js'
 import { type FieldLengths, fieldLengths } from '../postings/field-lengths.js'
 import {
   documentCount,
@@ -43,6 +44,15 @@ export interface PhraseOccurrences {
   readonly last: PostingList
 }
 
+/** Two halves of a word. Of those in equally many documents, the pair with the least `order` is the best. */
+interface WordPair {
+  readonly order: number
+  readonly left: string
+  readonly right: string
+  /** Maximum number of documents with both. */
+  readonly most: number
+}
+
 /** More than the words that the first half of a compound may stand for. */
 const FIRST_PARTS_MAX = 16
 
@@ -52,6 +62,7 @@ export class TermResolver implements TermSource {
   readonly index: IndexData
   readonly dictionary: TermDictionary
   readonly forms: Forms
+  readonly hasDictionaries: boolean
   /** Exclusive upper bound of docids. */
   readonly bound: number
   private readonly cache: OwnedCache
@@ -75,6 +86,7 @@ export class TermResolver implements TermSource {
     this.cache = cache
     this.dictionary = index.text.dictionary
     this.forms = new Forms(this.dictionary, cache, index.settings)
+    this.hasDictionaries = Object.keys(index.dictionaries).length > 0
     this.bound = index.alive.words.length * 32
     this.searched = searched
     const { disableOnAttributes, disableOnNumbers } = index.settings.typoTolerance
@@ -237,7 +249,7 @@ export class TermResolver implements TermSource {
 
   private bestSplit(word: string): readonly [string, string] | null {
     const { compounds } = this.forms
-    const cuts: { order: number; left: string; right: string; most: number }[] = []
+    const cuts: WordPair[] = []
     const characters = Array.from(word)
     for (let at = 1; at < characters.length; at++) {
       const [start, right] = [characters.slice(0, at).join(''), characters.slice(at).join('')]
@@ -251,15 +263,35 @@ export class TermResolver implements TermSource {
         cuts.push({ order: at * FIRST_PARTS_MAX + part, left, right, most })
       }
     }
-    cuts.sort((a, b) => b.most - a.most || a.order - b.order)
+    return this.bestPair(cuts)
+  }
+
+  private bestPair(pairs: readonly WordPair[]): readonly [string, string] | null {
+    const sorted = pairs.toSorted((a, b) => b.most - a.most || a.order - b.order)
     let best: { order: number; count: number; words: readonly [string, string] } | null = null
-    for (const { order, left, right, most } of cuts) {
+    for (const { order, left, right, most } of sorted) {
       if (best !== null && most < best.count) break
       const count = this.countPairs(left, right)
       if (count > 0 && (best === null || count > best.count || (count === best.count && order < best.order)))
         best = { order, count, words: [left, right] }
     }
     return best?.words ?? null
+  }
+
+  completedSplit(texts: readonly string[], excluded: string | null): readonly [string, string] | null {
+    const pairs: WordPair[] = []
+    for (const characters of texts.map((text) => Array.from(text)))
+      for (let at = 1; at < characters.length; at++) {
+        const [left, start] = [characters.slice(0, at).join(''), characters.slice(at).join('')]
+        const lefts = left === excluded ? undefined : this.dictionary.get(left)
+        if (lefts === undefined) continue
+        const [from, to] = this.dictionary.prefixRange(start)
+        for (const right of this.dictionary.sorted.slice(from, Math.min(to, from + SPLIT_COMPLETIONS_MAX))) {
+          const most = Math.min(documentCount(lefts), documentCount(this.list(right)))
+          pairs.push({ order: pairs.length, left, right, most })
+        }
+      }
+    return this.bestPair(pairs)
   }
 
   /** Number of documents in which `right` directly follows `left`. */

@@ -7,11 +7,16 @@
  *    away, and other forms of words one typo away if the index has neither the word nor a form of it.
  * 3. A short prefix of many words is completed by all of them, any other prefix by the first completions only.
  * 4. An n-gram is not split into the words it was joined from.
+ * 5. Letters of Korean that the next one changes are changed, with one typo.
+ * 6. The second half of a split may be completed where a dictionary cuts words.
  *
  * Derivations are computed lazily.
  */
+import { typedOn } from '../analysis/hangul.js'
+import { needsDictionary } from '../analysis/words/index.js'
 import {
   FORMS_MAX,
+  ONE_TYPO_WORDS_MAX,
   PREFIX_WORDS_MAX,
   SHORT_PREFIX_BYTES_MAX,
   SHORT_PREFIX_WORDS_MIN,
@@ -28,10 +33,17 @@ export type TypoCount = 0 | 1 | 2
 export interface TermSource {
   readonly dictionary: TermDictionary
   readonly forms: Forms
+  /** True if dictionaries cut the texts of the index. */
+  readonly hasDictionaries: boolean
   /** Returns true if a word occurs in a field with typo tolerance. */
   allowsTypos(word: string): boolean
   /** The best split of a word into two words, null if there is none. */
   split(word: string): readonly [string, string] | null
+  /**
+   * As `split` for the start of a text, which is one of `texts`: the second word may be completed.
+   * @param excluded first word of a split that does not count
+   */
+  completedSplit(texts: readonly string[], excluded: string | null): readonly [string, string] | null
 }
 
 /** The part of the query that a term was made from. */
@@ -46,6 +58,8 @@ export interface TermSpec {
   readonly synonyms: readonly PhraseWords[]
   /** False if the word is not split in two. */
   readonly isSplit: boolean
+  /** True if nothing separates the words of the n-gram. */
+  readonly isGlued: boolean
 }
 
 export class Term {
@@ -150,9 +164,25 @@ export class Term {
         isPrefix,
         accepts,
       })
-      this.misspelt = this.source.forms.areOff ? found : this.withForms(found, accepts)
+      // With a budget, misspellings include these words.
+      const all = budget === 0 ? { ...found, oneTypo: this.typedOn(accepts) } : found
+      this.misspelt = this.source.forms.areOff ? all : this.withForms(all, accepts)
     }
     return this.misspelt
+  }
+
+  /** Words that a Korean word may become while it is typed. */
+  private typedOn(accepts: (candidate: string) => boolean): readonly string[] {
+    const { word, phrase, isPrefix } = this.spec
+    const { dictionary } = this.source
+    if (phrase !== null || !isPrefix || Buffer.byteLength(word) > WORD_BYTES_MAX) return []
+    const found: string[] = []
+    for (const start of typedOn(word)) {
+      const [from, to] = dictionary.prefixRange(start)
+      for (let at = from; at < to && found.length < ONE_TYPO_WORDS_MAX; at++)
+        if (accepts(dictionary.sorted[at]!)) found.push(dictionary.sorted[at]!)
+    }
+    return found
   }
 
   private withForms(found: Misspellings, accepts: (candidate: string) => boolean): Misspellings {
@@ -179,8 +209,17 @@ export class Term {
       const undoesNgram =
         ngram !== null && ngram.length === 2 && split?.[0] === ngram[0] && split?.[1] === ngram[1]
       this.splitWords = undoesNgram ? null : split
+      if (this.splitWords === null && canSplit) this.splitWords = this.completedSplit()
     }
     return this.splitWords
+  }
+
+  /** The start of a word may be cut elsewhere than the word: 전자사 is 전 and 자사, but 전자사전 is 전자 and 사전. */
+  private completedSplit(): PhraseWords | null {
+    const { word, ngram, isPrefix, isGlued } = this.spec
+    const isOpen = isPrefix && (ngram === null || isGlued) && this.exact === null
+    if (!isOpen || !this.source.hasDictionaries || !needsDictionary(word)) return null
+    return this.source.completedSplit([word, ...typedOn(word)], ngram?.length === 2 ? ngram[0]! : null)
   }
 
   /** Phrases with `typos` typos: 0 the quoted phrase or the synonyms, 1 the split. */

@@ -12,6 +12,14 @@ pub use dictionary::Dictionary;
 
 use crate::error::Result;
 
+/// Returns true for an analysed word in letters of Japanese, Chinese or Korean, whose words a dictionary finds.
+pub fn needs_dictionary(word: &str) -> bool {
+    let first = word.chars().next();
+    first.is_some_and(
+        |first| matches!(first, '\u{1100}'..='\u{11ff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}'),
+    )
+}
+
 /// Dictionaries by the three-letter code of their language. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Dictionaries(BTreeMap<String, Arc<Dictionary>>);

@@ -5,6 +5,10 @@ import { readDictionaryName, readWordDictionary } from './dictionary.js'
 /** Ids of dictionaries by three-letter code of their language. Two dictionaries with the same id cut texts alike. */
 export type DictionaryIds = Readonly<Record<string, string>>
 
+/** Returns true for an analysed word in letters of Japanese, Chinese or Korean, whose words a dictionary finds. */
+export const needsDictionary = (word: string): boolean =>
+  /^[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff]/.test(word)
+
 /** An installed dictionary. It is read with the first text that needs it. */
 interface Installed {
   readonly id: string
