@@ -7,6 +7,7 @@ use charabia::normalizer::{ClassifierOption, NormalizerOption};
 use charabia::separators::DEFAULT_SEPARATORS;
 use charabia::{Language, Normalize as _, Script, Segment as _, SeparatorKind};
 use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
+use unicode_normalization::UnicodeNormalization as _;
 
 use super::locales::{FieldLocales, Locales};
 use super::token::{TakePieces, Token, TokenKind};
@@ -57,7 +58,9 @@ impl Analyzer {
                 Some(cuts.context("the dictionary cannot be compiled")?)
             }
         };
-        let mut stop_words = settings.stop_words.clone();
+        // Words are decomposed before they are compared. In Swedish some letters are not.
+        let forms = |word: &String| [word.clone(), word.nfkd().collect()];
+        let mut stop_words: Vec<String> = settings.stop_words.iter().flat_map(forms).collect();
         stop_words.sort_unstable();
         stop_words.dedup();
         let stop_words = if stop_words.is_empty() {

@@ -66,7 +66,8 @@ export class Tokenizer {
       settings.nonSeparatorTokens,
       settings.dictionary,
     )
-    this.stopWords = new Set(settings.stopWords)
+    // In Swedish some letters are not decomposed.
+    this.stopWords = new Set(settings.stopWords.flatMap((word) => [word, decomposed(word)]))
     const { stopWords, separatorTokens, nonSeparatorTokens, dictionary } = settings
     const texts = [stopWords, separatorTokens, nonSeparatorTokens, dictionary].flat()
     this.bytes = texts.reduce((sum, text) => sum + TEXT_BYTES + 2 * text.length, TOKENIZER_BYTES)
