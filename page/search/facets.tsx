@@ -190,20 +190,24 @@ function useFound(
   return hits === undefined || hits.length === 0 ? null : hits.map((hit) => [hit.value, hit.count] as const)
 }
 
+/** An end of a range. Applies when the field is left or on Enter; until then a redraw keeps the typed text. */
 function Bound(props: {
   readonly name: string
   readonly hint: number
   readonly value: string
   readonly set: (value: string) => void
 }) {
+  const [typed, setTyped] = useState<string | null>(null)
   return (
     <input
       aria-label={props.name}
       inputMode="decimal"
       class="num"
       placeholder={String(props.hint)}
-      value={props.value}
+      value={typed ?? props.value}
+      onInput={(event) => setTyped(event.currentTarget.value)}
       onChange={(event) => props.set(event.currentTarget.value)}
+      onBlur={() => setTyped(null)}
     />
   )
 }

@@ -38,6 +38,29 @@ test('a clicked facet narrows the hits, and its other values stay available', as
   t.is(await page.locator('.hit').count(), 0)
 })
 
+test('an answer that arrives while a range is typed does not replace the typed text', async (t) => {
+  const { page } = await visit(t, (server) => fillFilms(t, server))
+  await page.getByText('5 hits').waitFor()
+  let answer: () => void = () => undefined
+  const held = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  await page.route('**/search', async (route) => {
+    await held
+    await route.continue()
+  })
+  await page.getByRole('searchbox', { name: 'Query' }).fill('solaris')
+  const from = page.getByLabel('year, from')
+  await from.pressSequentially('19')
+  answer()
+  await page.getByText('2 hits').waitFor()
+  t.is(await from.inputValue(), '19')
+  await from.pressSequentially('80')
+  await from.press('Enter')
+  await page.getByText('1 hit ').waitFor()
+  t.is(await from.inputValue(), '1980')
+})
+
 test('a filter can be completed by keyboard', async (t) => {
   const { page } = await visit(t, (server) => fillFilms(t, server))
   await page.getByText('5 hits').waitFor()
