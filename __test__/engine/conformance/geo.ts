@@ -38,6 +38,42 @@ export function geo(tested: TestedEngine): void {
     }
     t.deepEqual((await engine.search('things', { q: '' })).hits.length, 1)
   })
+
+  claim('the coordinates of points are facets if the settings use points', async (t, engine) => {
+    const pattern = {
+      attributePatterns: ['*'],
+      features: { facetSearch: false, filter: { equality: true, comparison: false } },
+    }
+    await engine.put(
+      'places',
+      { id: 1, _geo: { lat: 1.5, lng: '2' } },
+      { id: 2, _geo: null },
+      { id: 3, _geo: { lat: 1.5, lng: -3 } },
+    )
+    const latitudes = { '_geo.lat': { '1.5': 2 } }
+    const all = { _geo: {}, ...latitudes, '_geo.lng': { '-3': 1, 2: 1 } }
+    for (const [settings, facets, counts] of [
+      [{ filterableAttributes: ['_geo'] }, ['*'], all],
+      [{ filterableAttributes: ['_geo'] }, ['_geo'], all],
+      [{ filterableAttributes: ['_geo'] }, ['_geo.lat'], latitudes],
+      [{ filterableAttributes: ['_geo', 'id'] }, ['id'], { id: { 1: 1, 2: 1, 3: 1 } }],
+      [{ filterableAttributes: ['id'], sortableAttributes: ['_geo'] }, ['*'], { id: { 1: 1, 2: 1, 3: 1 } }],
+      [{ filterableAttributes: [pattern], sortableAttributes: ['_geo'] }, ['_geo*'], all],
+      [{ filterableAttributes: [pattern], sortableAttributes: [] }, ['_geo*'], { _geo: {} }],
+    ] as const) {
+      await engine.configure('places', { sortableAttributes: [], ...settings })
+      const answer = await engine.search('places', { q: '', facets })
+      t.deepEqual(answer.facetDistribution, counts, JSON.stringify([settings, facets]))
+    }
+    await engine.configure('places', { filterableAttributes: ['_geo', 'id'] })
+    const range = await engine.search('places', { q: '', facets: ['_geo*'], filter: 'id = 3' })
+    t.deepEqual(range.facetStats, { '_geo.lat': { min: 1.5, max: 1.5 }, '_geo.lng': { min: -3, max: -3 } })
+    const none = await engine.search('places', { q: '', facets: ['*'], filter: 'id = 2' })
+    t.deepEqual(none.facetDistribution, { _geo: {}, '_geo.lat': {}, '_geo.lng': {}, id: { 2: 1 } })
+    await engine.outcome('places', { kind: 'deleteByIds', ids: ['1', '3'] })
+    const left = await engine.search('places', { q: '', facets: ['_geo*'] })
+    t.deepEqual(left.facetDistribution, { _geo: {} })
+  })
 }
 
 /** Malformed values of `_geojson`. */

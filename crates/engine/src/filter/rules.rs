@@ -26,6 +26,12 @@ pub fn is_geo_filterable(settings: &Settings, field: &str) -> bool {
         .any(|rule| matches!(rule, FilterableRule::Field(name) if name == field))
 }
 
+/// Returns true if `_geo` is read from documents: it is filterable or sortable.
+pub fn uses_geo(settings: &Settings) -> bool {
+    is_geo_filterable(settings, "_geo")
+        || settings.sortable_attributes.iter().any(|name| is_same_or_below(name, "_geo"))
+}
+
 /// Lists the filterable attributes, for the end of a message.
 pub fn describe_filterable(settings: &Settings) -> String {
     let mut names: Vec<&str> = settings

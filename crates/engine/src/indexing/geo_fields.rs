@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::facets::shapes_of;
-use crate::fields::is_same_or_below;
 use crate::filter;
 use crate::settings::Settings;
 
@@ -75,11 +74,7 @@ pub struct GeoFieldChecks {
 impl GeoFieldChecks {
     /// `_geo` is checked if it is filterable or sortable, `_geojson` if it is filterable.
     pub fn new(settings: &Settings) -> Self {
-        Self {
-            geo: filter::is_geo_filterable(settings, "_geo")
-                || settings.sortable_attributes.iter().any(|name| is_same_or_below(name, "_geo")),
-            geojson: filter::is_geo_filterable(settings, "_geojson"),
-        }
+        Self { geo: filter::uses_geo(settings), geojson: filter::is_geo_filterable(settings, "_geojson") }
     }
 
     /// Returns the reserved fields that require building a document to check it.

@@ -1,5 +1,7 @@
 //! Facets of a search: the values of its documents, with counts.
 
+use std::ops::Bound;
+
 use roaring::RoaringBitmap;
 
 use super::bounds::Bounds;
@@ -7,9 +9,12 @@ use super::json_writer::{write_display, write_json, write_text};
 use crate::error::{Error, Result};
 use crate::facets::{Columns, Distribution};
 use crate::fields::{is_same_or_below, matches_pattern};
-use crate::filter::{describe_filterable, features_of};
+use crate::filter::{describe_filterable, features_of, uses_geo};
 use crate::settings::{FacetOrder, FilterableRule, Settings};
 use crate::store::Snapshot;
+
+/// Columns of the coordinates of `_geo`, which are facets although they are not fields of the index.
+const COORDINATES: [&str; 2] = ["_geo.lat", "_geo.lng"];
 
 /// Checks that all fields in `names` can have facets. `names` may contain patterns and parents of fields.
 ///
@@ -74,8 +79,11 @@ pub(super) fn selected_facets<'s>(snapshot: &'s Snapshot, names: &[String]) -> V
             && features_of(settings, field)
                 .is_some_and(|features| features.filter.equality || features.filter.comparison)
     };
-    let mut fields: Vec<&str> = snapshot.fields().names().filter(wanted).collect();
+    let coordinates = if uses_geo(settings) { &COORDINATES[..] } else { &[] };
+    let names = snapshot.fields().names().chain(coordinates.iter().copied());
+    let mut fields: Vec<&str> = names.filter(wanted).collect();
     fields.sort_unstable();
+    fields.dedup();
     fields
 }
 
@@ -98,10 +106,20 @@ pub(super) fn distributions<'s>(
         let found = columns.distribution(field, candidates, order_of(snapshot.settings(), field), max)?;
         bytes += field.len() + found.values.iter().map(|(value, _)| value.len()).sum::<usize>();
         bounds.check(bytes)?;
-        let is_known = !found.values.is_empty() || !columns.exists(field)?.is_empty();
+        let is_known = !found.values.is_empty() || occurs(&columns, field)?;
         Ok(is_known.then_some((field, found)))
     };
     selected_facets(snapshot, names).into_iter().map(count).filter_map(Result::transpose).collect()
+}
+
+/// Returns true if a document of the index has the field.
+fn occurs(columns: &Columns, field: &str) -> Result<bool> {
+    let documents = if COORDINATES.contains(&field) {
+        columns.number_range(field, Bound::Unbounded, Bound::Unbounded)?
+    } else {
+        columns.exists(field)?
+    };
+    Ok(!documents.is_empty())
 }
 
 /// Writes `facetDistribution` and `facetStats`, each after a comma.

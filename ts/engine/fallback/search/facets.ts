@@ -8,13 +8,15 @@
  * 3. Numbers come before strings. By name: with few candidates numbers are sorted as text, with many as numbers.
  * 4. By count: the most common first, equal counts in descending value order (`commonest.ts`).
  * 5. A field of any document in the index is returned, even without a value among the candidates.
+ * 6. The coordinates of `_geo` are facets of their own, `_geo.lat` and `_geo.lng`, if the settings use `_geo`.
  */
 import type { FilterableRule } from '../../../settings/index.js'
 import { EngineError } from '../../engine-error.js'
-import type { Column } from '../facets/columns.js'
+import { Column } from '../facets/columns.js'
 import { CommonestValues } from '../facets/commonest.js'
 import { covers, matchesPattern, patternsMeet } from '../fields/patterns.js'
-import { isFilterable } from '../fields/rules.js'
+import { isFilterable, usesGeo } from '../fields/rules.js'
+import type { ColumnIndex } from '../index-data/index-data.js'
 import type { OpenIndex } from '../open-index.js'
 import type { DocSet } from '../store/docid-set.js'
 import { floatText } from '../store/json.js'
@@ -32,11 +34,19 @@ export interface FacetCount {
   readonly count: number
 }
 
+/** Facets of the coordinates of `_geo`: their position in a point. They have no column among the others. */
+const COORDINATES: ReadonlyMap<string, 0 | 1> = new Map([
+  ['_geo.lat', 0],
+  ['_geo.lng', 1],
+])
+
 /** Sorted fields that a `facets` list selects. @throws EngineError `invalid_search_facets` */
 export function selectedFacets({ data }: OpenIndex, facets: readonly string[], prefix: string): string[] {
   const { settings } = data
-  const paths = [...data.columns.byPath].flatMap(([path, column]) =>
-    isFilterable(settings, path) && !column.exists.isEmpty() ? [path] : [],
+  const known = [...data.columns.byPath].flatMap(([path, column]) => (column.exists.isEmpty() ? [] : [path]))
+  const hasPoints = usesGeo(settings) && data.columns.points.some((point) => point !== undefined)
+  const paths = [...known, ...(hasPoints ? COORDINATES.keys() : [])].filter((path) =>
+    isFilterable(settings, path),
   )
   const selected = new Set<string>()
   for (const facet of facets) {
@@ -46,11 +56,25 @@ export function selectedFacets({ data }: OpenIndex, facets: readonly string[], p
     const found = paths.filter(
       (path) => matchesPattern(facet, path) || (!facet.includes('*') && path.startsWith(`${facet}.`)),
     )
-    const known = settings.filterableAttributes.some((rule) => mayHaveFacets(rule, facet))
-    if (!known) throw unknownFacet(data.settings.displayedAttributes, facet, rules, prefix)
+    if (!settings.filterableAttributes.some((rule) => mayHaveFacets(rule, facet)))
+      throw unknownFacet(data.settings.displayedAttributes, facet, rules, prefix)
     for (const path of found) selected.add(path)
   }
   return [...selected].sort(compareUtf8)
+}
+
+/** Column of a selected facet. */
+export function facetColumn({ byPath, points }: ColumnIndex, field: string): Column {
+  const coordinate = COORDINATES.get(field)
+  if (coordinate === undefined) return byPath.get(field)!
+  const column = new Column()
+  const rows = points.flatMap((point, docid) =>
+    point === undefined
+      ? []
+      : [{ docid, leaf: { numbers: [point[coordinate]], strings: [], isNull: false, isEmpty: false } }],
+  )
+  column.apply(rows, points.length)
+  return column
 }
 
 /** Returns true if a field could match both a filterable rule and the requested `facet`. */
@@ -113,7 +137,7 @@ export function facetParts(
   const docids = documents.toArray()
   const all = found === documents ? docids : found.toArray()
   for (const field of selectedFacets(index, facets, prefix)) {
-    const column = columns.byPath.get(field)!
+    const column = facetColumn(columns, field)
     const order = facetOrder(settings.faceting.sortFacetValuesBy, field)
     const most = settings.faceting.maxValuesPerFacet
     const counted = countFacet(column, docids, order, order === 'alpha' ? most : Number.POSITIVE_INFINITY)

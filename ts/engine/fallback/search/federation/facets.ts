@@ -11,6 +11,7 @@ import {
   countFacet,
   countsJson,
   type FacetCount,
+  facetColumn,
   facetOrder,
   facetParts,
   selectedFacets,
@@ -89,7 +90,7 @@ function mergedFacets(
           `facet \`${field}\` is ordered by ${known.order} in index \`${known.uid}\` and by ${order} in ` +
             `index \`${uid}\`, so it cannot be merged`,
         )
-      const column = columns.byPath.get(field)!
+      const column = facetColumn(columns, field)
       const counts = countFacet(column, documents.toArray(), order, settings.faceting.maxValuesPerFacet)
       const stats = statsOf(column, found.toArray())
       // A string that prints like a number replaces the number.
