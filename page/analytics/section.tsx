@@ -30,7 +30,8 @@ interface Report {
   readonly withoutHits: readonly Counted[]
 }
 
-type Column = readonly [title: string, read: (row: Counted) => string]
+/** Title and cell of a column. A narrow screen leaves out those of class `minor`. */
+type Column = readonly [title: string, read: (row: Counted) => string, kind?: 'minor']
 
 const QUERY_CHARS_MAX = 120
 /** Rows of each table at first, and after “More”. */
@@ -79,7 +80,7 @@ export function AnalyticsSection({ indexes }: { readonly indexes: readonly Index
             columns={[
               ['Searches', ({ count: all }) => count(all)],
               ['Without hits', ({ countWithoutHits }) => count(countWithoutHits)],
-              ['Average', ({ averageMs }) => time(averageMs)],
+              ['Average', ({ averageMs }) => time(averageMs), 'minor'],
               ...(value.mostFrequent.some(({ clicks }) => clicks > 0) ? clickColumns : []),
             ]}
           />
@@ -89,7 +90,7 @@ export function AnalyticsSection({ indexes }: { readonly indexes: readonly Index
             columns={[
               ['Without hits', ({ countWithoutHits }) => count(countWithoutHits)],
               ['Searches', ({ count: all }) => count(all)],
-              ['Last', ({ lastSearchedAt }) => when(lastSearchedAt)],
+              ['Last', ({ lastSearchedAt }) => when(lastSearchedAt), 'minor'],
             ]}
           >
             <p class="small soft">
@@ -103,7 +104,7 @@ export function AnalyticsSection({ indexes }: { readonly indexes: readonly Index
             columns={[
               ['Slowest', ({ maxMs }) => time(maxMs)],
               ['Average', ({ averageMs }) => time(averageMs)],
-              ['Searches', ({ count: all }) => count(all)],
+              ['Searches', ({ count: all }) => count(all), 'minor'],
             ]}
           />
         </>
@@ -118,6 +119,7 @@ const clickColumns: readonly Column[] = [
   [
     'Mean place',
     ({ averageClickPosition: mean }) => (mean === null ? '' : (Math.round(10 * mean) / 10 + 1).toFixed(1)),
+    'minor',
   ],
 ]
 
@@ -143,8 +145,8 @@ function Queries(props: {
               <tr>
                 <th scope="col">Query</th>
                 <th scope="col">Index</th>
-                {columns.map(([name]) => (
-                  <th scope="col" class="num" key={name}>
+                {columns.map(([name, , kind = '']) => (
+                  <th scope="col" class={`num ${kind}`} key={name}>
                     {name}
                   </th>
                 ))}
@@ -159,8 +161,8 @@ function Queries(props: {
                     </a>
                   </th>
                   <td class="wrap">{row.indexUid}</td>
-                  {columns.map(([name, read]) => (
-                    <td class="num" key={name}>
+                  {columns.map(([name, read, kind = '']) => (
+                    <td class={`num ${kind}`} key={name}>
                       {read(row)}
                     </td>
                   ))}

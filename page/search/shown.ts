@@ -1,6 +1,7 @@
 /** Chooses the title, image, text and facts of a hit from its fields. */
 import type { Doc, Hit, Json } from '../api/types.ts'
 import { unmarked } from '../parts/marked.tsx'
+import { own } from '../parts/own.ts'
 import { cut, short } from '../parts/text.ts'
 
 export interface ShownHit {
@@ -45,7 +46,7 @@ export function shownHit(hit: Hit, primaryKey: string | null): ShownHit {
     .filter(
       ([name]) => name !== title?.[0] && name !== longest?.[0] && images.every(([image]) => image !== name),
     )
-    .map(([name, value]) => [name, short(value, FACT_CHARS_MAX * 2)] as const)
+    .map(([name, value]) => [name, short(withNumbers(value, hit[name]), FACT_CHARS_MAX * 2)] as const)
     .filter(([, value]) => value !== '')
   return {
     title: title === undefined ? '(no fields)' : short(title[1]) || '(empty)',
@@ -54,6 +55,18 @@ export function shownHit(hit: Hit, primaryKey: string | null): ShownHit {
     facts: facts.slice(0, FACTS_MAX),
     hiddenFacts: Math.max(0, facts.length - FACTS_MAX),
   }
+}
+
+/** Replaces texts of `_formatted` by the numbers they stand for, which have no marks. */
+function withNumbers(formatted: Json, stored: Json | undefined): Json {
+  if (typeof stored === 'number') return String(stored) === formatted ? stored : formatted
+  if (typeof formatted !== 'object' || formatted === null) return formatted
+  if (typeof stored !== 'object' || stored === null) return formatted
+  const inside = stored as Readonly<Record<string, Json>>
+  if (Array.isArray(formatted)) return formatted.map((one, at) => withNumbers(one, inside[at]))
+  return Object.fromEntries(
+    Object.entries(formatted).map(([name, one]) => [name, withNumbers(one, own(inside, name))]),
+  )
 }
 
 const isAddress = (value: Json | undefined): boolean =>
