@@ -85,20 +85,10 @@ export class TestPostgres {
   }
 
   async restart(): Promise<void> {
-    const settings = [
-      ...['wal_level=logical', 'fsync=off', 'listen_addresses=127.0.0.1', 'max_connections=50'],
-      ...['shared_buffers=32MB', `unix_socket_directories=${this.#directory}`],
-    ]
-    this.#child = spawn(
-      join(bin!, 'postgres'),
-      [
-        ...['-D', join(this.#directory, 'data'), '-p', String(this.#port)],
-        ...settings.flatMap((one) => ['-c', one]),
-        ...this.#options,
-      ],
-      { ...unprivileged(), cwd: this.#directory, stdio: 'ignore' },
-    )
     for (let tries = 0; ; tries++) {
+      // It ends at once while another program uses its port for an outgoing connection.
+      if (this.#child === null || this.#child.exitCode !== null || this.#child.signalCode !== null)
+        this.#child = this.#spawn()
       try {
         await this.sql('select 1')
         return
@@ -107,6 +97,22 @@ export class TestPostgres {
         await sleep(100)
       }
     }
+  }
+
+  #spawn(): ChildProcess {
+    const settings = [
+      ...['wal_level=logical', 'fsync=off', 'listen_addresses=127.0.0.1', 'max_connections=50'],
+      ...['shared_buffers=32MB', `unix_socket_directories=${this.#directory}`],
+    ]
+    return spawn(
+      join(bin!, 'postgres'),
+      [
+        ...['-D', join(this.#directory, 'data'), '-p', String(this.#port)],
+        ...settings.flatMap((one) => ['-c', one]),
+        ...this.#options,
+      ],
+      { ...unprivileged(), cwd: this.#directory, stdio: 'ignore' },
+    )
   }
 
   /** Runs SQL, also several statements. Returns the rows of the last. */
