@@ -51,7 +51,7 @@ const countClick = {
   method: 'POST',
   url: '/indexes/:indexUid/clicks',
   summary: 'Count a click on a hit',
-  // Whoever may search may report what it led to: front ends have no other key.
+  // A key that may search may also report clicks: front ends have no other key.
   actions: ['search'],
   body: shape({
     q: required(string, 'invalid_search_q'),
