@@ -3,7 +3,8 @@
 //   node scripts/table-words.mjs [packages/words-ko/words-ko.bin]
 //
 // It has the words that occur in the texts of the table, with all their costs, so it cuts these texts like the complete
-// dictionary. Needs `npm start` or another compilation before.
+// dictionary. Its words and costs are those of mecab-ko-dic, under the Apache License 2.0 (licenses/Apache-2.0.txt). Needs `npm start`
+// or another compilation before.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { readWordDictionary, TOKEN_UNITS } from '../dist/ts/engine/fallback/analysis/words/dictionary.js'
 import { Dictionaries } from '../dist/ts/engine/fallback/analysis/words/index.js'
