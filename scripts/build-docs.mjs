@@ -119,7 +119,7 @@ function rendered(page) {
   return marked.parse(readFileSync(join(root, page), 'utf8'))
 }
 
-/** Returns the headings of docs/README.md, each with the targets of the list below it. */
+/** Returns the headings of docs/README.md, each with the pages that its lists link to. */
 function contents() {
   const text = readFileSync(join(root, index), 'utf8')
   return text
@@ -127,8 +127,10 @@ function contents() {
     .slice(1)
     .map((part) => {
       const [title, ...lines] = part.split('\n')
-      const links = lines.flatMap((line) => [...line.matchAll(/^- \[[^\]]+\]\(([^)]+)\)/g)])
-      return { title, hrefs: links.map(([, href]) => href) }
+      const entries = lines.filter((line) => /^(-|\d+\.| {2,3})\s*\S/.test(line))
+      const links = entries.flatMap((line) => [...line.matchAll(/\[[^\]]+\]\(([^)#]+)[^)]*\)/g)])
+      const hrefs = new Set(links.map(([, href]) => href).filter((href) => href !== '../README.md'))
+      return { title, hrefs: [...hrefs] }
     })
 }
 

@@ -49,6 +49,13 @@ test('the site has no broken links and no scripts', async (t) => {
       ),
     ),
   )
+  const [navigation = ''] = /<nav.*?<\/nav>/s.exec(readFileSync(join(site, 'index.html'), 'utf8')) ?? []
+  const unlisted = (await commandPages())
+    .map(({ path }) => path.replace(/\.md$/, '.html'))
+    .filter(
+      (path) => path !== 'README.html' && !navigation.includes(`href="${path.replace('README', 'index')}"`),
+    )
+  t.deepEqual(unlisted, [])
   // A removed anchor and a removed page are detected.
   const anchor = join(site, 'docs/embedding.html')
   writeFileSync(anchor, readFileSync(anchor, 'utf8').replace('id="models-that-run-here"', ''))
