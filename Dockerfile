@@ -41,13 +41,17 @@ FROM node AS installed-clone
 WORKDIR /opt/siftd
 COPY --from=packages /packages /packages
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
-  npm install --omit=dev --no-audit --no-fund /packages/*.tgz
+  npm install --omit=dev --no-audit --no-fund /packages/*.tgz \
+  # npm cannot tell which C library these are for.
+  && rm -rf node_modules/@libsql/*-musl
 
 FROM node AS installed-npm
 WORKDIR /opt/siftd
 ARG VERSION=latest
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc \
-  npm install --omit=dev --no-audit --no-fund "siftd@$VERSION"
+  npm install --omit=dev --no-audit --no-fund "siftd@$VERSION" \
+  # npm cannot tell which C library these are for.
+  && rm -rf node_modules/@libsql/*-musl
 
 FROM ${RUNTIME_IMAGE} AS runtime
 LABEL org.opencontainers.image.title=siftd \
