@@ -1,4 +1,4 @@
-// npm start: prepares a clone and runs the server. Passes arguments after `--` to the server.
+// npm start: prepares a clone and runs the server, or the command after `--`.
 import { spawn } from 'node:child_process'
 import { setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -18,8 +18,13 @@ const args = process.argv.slice(2)
 process.stderr.on('error', () => {})
 const say = (text) => process.stderr.write(`${text}\n`)
 
-/** True if the server would load the native engine. */
+/** Without a command, siftd serves. Most commands call a server. */
+const isServer = args[0] === undefined || args[0].startsWith('-')
+const opensDirectory =
+  isServer || ['verify', 'repair'].includes(args[0]) || args.some((arg) => /^--db-path(=|$)/.test(arg))
+/** True if the program would load the native engine. */
 const needsEngine =
+  opensDirectory &&
   !args.some((arg) => ['--help', '-h', '--version', '-V', '--engine=fallback'].includes(arg)) &&
   args[args.indexOf('--engine') + 1] !== 'fallback' &&
   process.env.SVC_ENGINE !== 'fallback'
@@ -48,7 +53,7 @@ if (engine === 'failed') {
   say('cannot build the native engine, see above: using the fallback engine, which gives the same answers')
   say('more slowly.')
 }
-if (engine === 'ready' && addonState('script') === 'outdated') buildScriptsInBackground()
+if (isServer && engine === 'ready' && addonState('script') === 'outdated') buildScriptsInBackground()
 endWithParent()
 await import(isBundled() ? '../dist/bundle/siftd.js' : '../dist/ts/cli/siftd.js')
 
