@@ -7,7 +7,8 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
+import { Readable } from 'node:stream'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
 import { startDaemon, type TestDaemon } from '../__test__/support/daemon.js'
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '5' },
     shared: { type: 'string', default: '../shared' },
     only: { type: 'string' },
+    'import-mb': { type: 'string', default: '90' },
     save: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -33,6 +35,7 @@ if (values.help) {
   --seconds S          duration of each load                  (default 5)
   --shared DIRECTORY   folder of the films for the million documents (default ../shared)
   --only PART          million: the start from the bucket; import: small writes during a large import
+  --import-mb MB       size of the large import               (default 90)
   --save               adds the figures to benchmark/runs and RESULTS.md`)
   process.exit(0)
 }
@@ -56,8 +59,8 @@ const SEARCHES: readonly object[] = [
 ]
 /** Documents per second that a writer receives, in sequence, while its follower is searched. */
 const WRITES_A_SECOND = 20
-
-const IMPORT_BYTES = 90_000_000
+/** Length of the pieces in which a large import is sent. */
+const CHUNK_CHARS = 2 ** 18
 
 const ends: (() => unknown)[] = []
 const t = { teardown: (end: () => unknown) => void ends.push(end) }
@@ -100,46 +103,81 @@ function start(args: readonly string[]): Promise<TestDaemon> {
   return startDaemon(t, data, ['--engine', engine, '--log-level', 'ERROR', ...args])
 }
 
-/** Measures ten small writes per second while a large import goes to a bucket that takes 5 MB per second and call. */
+/**
+ * Measures ten small writes per second while a large import goes to a bucket that takes 5 MB per second and call: until
+ * the import is acknowledged, and until its task has ended.
+ */
 async function writesDuringImport(store: string): Promise<void> {
   const proxy = await startFaultProxy({
     ...{ store, lot: () => 1, failing: 0, delayMs: 20, bytesPerSecond: 5_000_000 },
   })
   t.teardown(() => proxy.close())
-  const server = await start([...bucketAt(proxy.origin), '--bucket-ack', 'bucket'])
-  const post = (index: string, body: string): Promise<Response> =>
+  const bytes = Number(values['import-mb']) * 1e6
+  const server = await start([
+    ...[...bucketAt(proxy.origin), '--bucket-ack', 'bucket'],
+    ...['--http-payload-size-limit', String(2 * bytes + 1e6)],
+  ])
+  const post = (index: string, body: string | Readable): Promise<Response> =>
     fetch(`http://127.0.0.1:${server.port}/indexes/${index}/documents`, {
-      ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body },
+      ...{ method: 'POST', headers: { 'content-type': 'application/x-ndjson' }, body, duplex: 'half' },
     })
   await post('small', '{"id":0}')
   const text = 'word '.repeat(180)
-  const documents = Array.from({ length: IMPORT_BYTES / 1000 }, (_, id) => ({ id, text: `${id} ${text}` }))
-  let isImporting = true
-  const importing = post('large', JSON.stringify(documents)).then(({ status }) => {
-    isImporting = false
-    return status
+  const lines = async function* (): AsyncGenerator<string> {
+    let chunk = ''
+    for (let id = 0; id < bytes / 1000; id++) {
+      chunk += `${JSON.stringify({ id, text: `${id} ${text}` })}\n`
+      if (chunk.length < CHUNK_CHARS) continue
+      yield chunk
+      chunk = ''
+      // The proxy is in this process.
+      await setImmediate()
+    }
+    yield chunk
+  }
+  const importing = post('large', Readable.from(lines()))
+  const accepted = importing.then((answer) => answer.json() as Promise<{ readonly taskUid: number }>)
+  const task = accepted.then(({ taskUid }) => ended(server, taskUid))
+  const label = `during an import of ${bytes / 1e6} MB, 5 MB/s`
+  for (const [phase, work] of [
+    [label, importing],
+    [`${label}, while its task runs`, task],
+  ] as const) {
+    const { p50, p99, refused, count } = await smallWrites(post, work)
+    figures.push({
+      ...{ table: 'ten small writes a second, acknowledged by the bucket', label: phase },
+      measured: { [engine]: `p50 ${p50} ms, p99 ${p99} ms, ${refused} of ${count} refused` },
+    })
+  }
+  if ((await importing).status !== 202)
+    throw new Error(`the import was answered with ${(await importing).status}`)
+  await server.stop()
+}
+
+/** Measures small writes, ten a second, until `work` is done. */
+async function smallWrites(post: (index: string, body: string) => Promise<Response>, work: Promise<unknown>) {
+  let isDone = false
+  const end = work.finally(() => {
+    isDone = true
   })
   const times: number[] = []
   let refused = 0
   const writes: Promise<void>[] = []
-  for (let id = 1; isImporting; id++) {
+  for (let id = 1; !isDone; id++) {
     const began = performance.now()
-    const write = post('small', JSON.stringify({ id })).then(({ status }) => {
+    const write = post('small', JSON.stringify({ id })).then(async (answer) => {
       times.push(performance.now() - began)
-      if (status !== 202) refused++
+      if (answer.status === 202) return
+      refused++
+      console.log(`refused with ${answer.status}: ${await answer.text()}`)
     })
     writes.push(write)
     await setTimeout(100)
   }
-  await Promise.all(writes)
+  await Promise.all([...writes, end])
   times.sort((a, b) => a - b)
-  const at = (share: number): string => `${Math.round(times[Math.floor(share * (times.length - 1))] ?? 0)} ms`
-  const value = `p50 ${at(0.5)}, p99 ${at(0.99)}, ${refused} of ${times.length} refused, the import answered ${await importing}`
-  figures.push({
-    ...{ table: 'ten small writes a second, acknowledged by the bucket' },
-    ...{ label: 'during an import of 90 MB, 5 MB/s', measured: { [engine]: value } },
-  })
-  await server.stop()
+  const at = (share: number): number => Math.round(times[Math.floor(share * (times.length - 1))] ?? 0)
+  return { p50: at(0.5), p99: at(0.99), refused, count: times.length }
 }
 
 /** Measures one-document tasks per second, their latency, and calls to the bucket per thousand tasks. */
