@@ -6,7 +6,6 @@
  */
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { crc32 } from 'node:zlib'
 import test, { type ExecutionContext } from 'ava'
 import {
   checkpointKey,
@@ -22,6 +21,7 @@ import {
 } from '../../ts/replication/index.js'
 import { fallback } from '../support/engines.js'
 import { memoryStore, never } from '../support/memory-store.js'
+import { withFormat } from '../support/newer-format.js'
 import { add, ended, temporaryDirectory } from '../tasks/test-queue.js'
 import {
   answersOf,
@@ -34,16 +34,6 @@ import {
 } from './instance-world.js'
 
 const repeating = { wait: async () => undefined, onRetry: () => undefined }
-const FORMAT_AT = 4
-
-/** Returns a record or checkpoint with a byte for another format. */
-function withFormat(bytes: Buffer, format: number): Buffer {
-  const changed = Buffer.from(bytes)
-  changed[FORMAT_AT] = format
-  changed.writeUInt32LE(crc32(changed.subarray(0, -4)), changed.length - 4)
-  return changed
-}
-
 /** A bucket with a checkpoint and records after it. The last one or two are of a newer version. */
 async function world(t: ExecutionContext) {
   const directory = await temporaryDirectory(t)
@@ -83,7 +73,9 @@ test('a copy stops before a record of a newer format, has everything before it, 
   const { message } = await t.throwsAsync(copy.advance(target, never), { instanceOf: NewerFormatError })
   t.regex(
     message,
-    new RegExp(`^log record ${newer} was written by a newer version .*format ${LOG_FORMAT + 1}.*upgrade it$`),
+    new RegExp(
+      `^log record ${newer} was written by a newer version .*format ${LOG_FORMAT + 1}.*upgrade this server$`,
+    ),
   )
   t.is(copy.position, newer - 1)
   await replica.close()
@@ -115,7 +107,7 @@ test('a follower serves what it has and says what to do, logs it once, and never
   while (follower.figures().problem === null) await new Promise((resolve) => setTimeout(resolve, 1))
   // Asks for a further read, which fails too.
   t.false(await follower.meetsEnd(20))
-  t.regex(follower.figures().problem ?? '', /upgrade it$/)
+  t.regex(follower.figures().problem ?? '', /upgrade this server$/)
   t.is(follower.figures().position, newer - 1)
   t.is(errors.length, 1)
   t.is(reads, 0)

@@ -276,7 +276,13 @@ export async function serve(request: ServeRequest): Promise<Serving> {
         await closeAll()
         await stopped
         await retiring
-        if (handover?.kind === 'done') await replication?.leaveAsCopy(resolve(options.dbPath))
+        if (handover?.kind !== 'done') return
+        await replication?.leaveAsCopy(resolve(options.dbPath)).catch((error: unknown) => {
+          log.warn(
+            { err: error },
+            'the directory is not marked as a copy: the next start finds the new leader',
+          )
+        })
       },
     }
   } catch (error) {

@@ -9,10 +9,8 @@ export const LOG_FORMAT = 1
 export class NewerFormatError extends Error {
   override readonly name = 'NewerFormatError'
 
-  /** @param part of the log @param format why this build cannot read it */
-  constructor(part: string, format: string) {
-    super(
-      `${part} was written by a newer version (${format}): this server reads no further, and serves the data it has; upgrade it`,
-    )
+  /** @param part of the log @param reason why this build cannot read it */
+  constructor(part: string, reason: string) {
+    super(`${part} was written by a newer version (${reason}): upgrade this server`)
   }
 }
