@@ -1,5 +1,5 @@
 import test from 'ava'
-import { announce, recentCandidates } from '../../ts/replication/elect/announcements.js'
+import { announce, recentCandidates, successorsAmong } from '../../ts/replication/elect/announcements.js'
 import { Election } from '../../ts/replication/elect/election.js'
 import { beat } from '../../ts/replication/elect/heartbeat.js'
 import { rankOf } from '../../ts/replication/elect/rank.js'
@@ -33,7 +33,7 @@ async function standsIn(world: World): Promise<number | null> {
   const store = memoryStore()
   const place = { store, repeating }
   for (const id of world.others ?? [])
-    await announce(place, { id, address: null, at: Date.now(), position: 0 }, never)
+    await announce(place, { id, address: null, at: Date.now(), position: 0, format: LOG_FORMAT }, never)
   let now = 1_000_000
   const election = new Election({
     ...{ ...place, identity: 'me', address: null, log: quiet, timing: { now: () => now } },
@@ -50,7 +50,12 @@ async function standsIn(world: World): Promise<number | null> {
   return null
 }
 
-const first = (ids: readonly string[]): string => ids.find((id) => rankOf(id, ids, fence.seq) === 0)!
+/** Returns the places of candidates of this version. */
+const ranksOf = (ids: readonly string[], epoch: number): readonly number[] => {
+  const candidates = ids.map((id) => ({ id, format: LOG_FORMAT }))
+  return candidates.map((one) => rankOf(one, candidates, epoch))
+}
+const first = (ids: readonly string[]): string => ids[ranksOf(ids, fence.seq).indexOf(0)]!
 /** Another candidate that stands before `me`, and one that stands after it. */
 const earlier = Array.from({ length: 20 }, (_, i) => `other-${i}`).find((id) => first([id, 'me']) === id)!
 const later = Array.from({ length: 20 }, (_, i) => `other-${i}`).find((id) => first([id, 'me']) === 'me')!
@@ -101,21 +106,38 @@ for (const [health, role] of healths)
     t.is(await roleOf({ call: call as never }, 'http://leader'), role)
   })
 
-test('a candidate announces its format, and those that read only a former one do not count', async (t) => {
+test('a leader hands over to candidates that can read its log: those of its version first, then the newest data', async (t) => {
   const place = { store: memoryStore(), repeating }
-  const one = { id: 'one', address: null, at: Date.now(), position: 0 }
-  await announce(place, { ...one, format: LOG_FORMAT - 1 }, never)
-  await announce(place, { ...one, id: 'other', format: LOG_FORMAT }, never)
+  const candidates = [
+    { id: 'former', format: LOG_FORMAT - 1, position: 9 },
+    { id: 'newer', format: LOG_FORMAT + 1, position: 9 },
+    { id: 'behind', format: LOG_FORMAT, position: 7 },
+    { id: 'ahead', format: LOG_FORMAT, position: 8 },
+  ]
+  for (const one of candidates) await announce(place, { ...one, address: null, at: Date.now() }, never)
   const found = await recentCandidates(place, Date.now(), never)
   t.deepEqual(
-    found.map(({ id }) => id),
-    ['other'],
+    successorsAmong(found).map(({ id }) => id),
+    ['ahead', 'behind', 'newer'],
+  )
+})
+
+test('candidates of an older version stand first, so that all others can follow them', (t) => {
+  const ids = ['a', 'b', 'c', 'd']
+  const candidates = ids.map((id, at) => ({ id, format: at < 2 ? LOG_FORMAT : LOG_FORMAT + 1 }))
+  const ranks = candidates.map((one) => rankOf(one, candidates, 7))
+  t.deepEqual(
+    [ranks.slice(0, 2).sort(), ranks.slice(2).sort()],
+    [
+      [0, 1],
+      [2, 3],
+    ],
   )
 })
 
 test('all candidates compute the same order, and another one for each epoch', (t) => {
   const ids = ['a', 'b', 'c', 'd', 'e']
-  const ranks = (epoch: number) => ids.map((id) => rankOf(id, ids, epoch))
+  const ranks = (epoch: number) => ranksOf(ids, epoch)
   t.deepEqual([...ranks(1)].sort(), [0, 1, 2, 3, 4])
   t.true([2, 3, 4, 5].some((epoch) => ranks(epoch).join() !== ranks(1).join()))
 })

@@ -46,11 +46,7 @@ export async function announce(
 export const withdraw = ({ store }: Place, id: string, signal: AbortSignal): Promise<void> =>
   store.delete(keyOf(id), signal)
 
-/**
- * Returns the candidates that announced themselves recently. Skips damaged announcements, and those of servers that
- * cannot read what this version writes.
- * @throws BucketError
- */
+/** Returns the candidates that announced themselves recently. Skips damaged announcements. @throws BucketError */
 export async function recentCandidates(
   { store, repeating }: Place,
   now: number,
@@ -74,8 +70,17 @@ export async function recentCandidates(
   return read
     .map((bytes) => bytes && announcementIn(bytes))
     .filter((found) => found !== null)
-    .filter(({ at, format = 1 }) => Math.abs(now - at) <= ANNOUNCED_MS && format >= LOG_FORMAT)
+    .filter(({ at }) => Math.abs(now - at) <= ANNOUNCED_MS)
 }
+
+/**
+ * Returns the candidates that can read what this version writes, in the order in which it hands over to them: the oldest
+ * version first, which all others can follow, then the newest data.
+ */
+export const successorsAmong = (candidates: readonly Announcement[]): readonly Announcement[] =>
+  candidates
+    .filter(({ format = 1 }) => format >= LOG_FORMAT)
+    .toSorted((one, other) => (one.format ?? 1) - (other.format ?? 1) || other.position - one.position)
 
 function announcementIn(bytes: Buffer): Announcement | null {
   try {

@@ -83,8 +83,8 @@ export class Election {
         return false
       }
       const others = await recentCandidates(this.#setup, Date.now(), signal)
-      const ids = others.map(({ id }) => id).filter((id) => id !== fence.writer)
-      const rank = rankOf(this.#setup.identity, ids, fence.seq)
+      const candidates = others.filter(({ id }) => id !== fence.writer)
+      const rank = rankOf({ id: this.#setup.identity, format: LOG_FORMAT }, candidates, fence.seq)
       this.#standsFrom = now + RANK_MS * rank
       this.#setup.log.warn({ rank }, 'the leader gives no sign of life: this server may take over')
     }

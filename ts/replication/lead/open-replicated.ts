@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { copyState, type FollowerInstance, type Instance, setCopyState } from '../../instance/index.js'
 import { LaunchError } from '../../launch/index.js'
 import { openReplicaStore } from '../../tasks/index.js'
-import { recentCandidates } from '../elect/announcements.js'
+import { recentCandidates, successorsAmong } from '../elect/announcements.js'
 import { beat } from '../elect/heartbeat.js'
 import { roleOf } from '../elect/role-of.js'
 import { type DirectoryRequest, isEmpty, restoreMoment, takeOverCopy } from '../follow/copy-directory.js'
@@ -190,14 +190,14 @@ async function openWriter(request: ReplicationRequest, taken: Connected | null):
   }
 }
 
-/** Chooses the candidate with the newest data among those that answer. @param to only at this address; null: any */
+/** Chooses a candidate among those that answer; see `successorsAmong`. @param to only at this address; null: any */
 async function successorOf(
   { bucket, peers }: ReplicationRequest,
   signal: AbortSignal,
   to: string | null,
 ): Promise<Handee | null> {
   const found = await recentCandidates(bucket, Date.now(), signal)
-  for (const { id, address } of found.toSorted((one, other) => other.position - one.position)) {
+  for (const { id, address } of successorsAmong(found)) {
     if (address === null || (to !== null && !isSameAddress(address, to))) continue
     const role = await roleOf(peers, address)
     if (role === 'follower') return { id, address, nudge: () => void roleOf(peers, address) }
