@@ -1,5 +1,5 @@
 /** Commits on disk, abandoned batches, snapshots, pins and compaction. */
-import { mkdir, stat } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { documentPages, type Pin } from '../../../ts/engine/index.js'
 import { parsedSettings } from '../../../ts/settings/index.js'
@@ -79,6 +79,21 @@ export function commits(tested: TestedEngine): void {
     await engine.reopen()
     t.deepEqual(await engine.idsFor('copy', 'kept'), [1])
     t.is((await engine.engine.stats('copy')).numberOfDocuments, 1)
+  })
+
+  claim('a compaction replaces the files that a killed one left behind', async (t, engine) => {
+    await engine.configure('things', { embedders: { own: { source: 'userProvided', dimensions: 2 } } })
+    for (const round of [1, 2])
+      await engine.put('things', { id: 1, t: 'kept', round, _vectors: { own: [1, round] } })
+    await engine.reopen()
+    const folder = join(engine.directory, 'indexes', 'things', 'vectors')
+    const logs = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.0.log'))
+    t.is(logs.length, tested.name === 'native' ? 1 : 0)
+    for (const name of logs)
+      await copyFile(join(folder, name), join(folder, name.replace('.0.log', '.1.log')))
+    await engine.engine.compact('things')
+    t.deepEqual(await engine.idsFor('things', 'kept'), [1])
+    t.deepEqual([...(await engine.engine.verify('things'))], [])
   })
 
   claim(

@@ -35,10 +35,17 @@ impl Index {
         let Some(newest) = self.current() else { return Ok(()) };
         let Some(committed) = &newest.committed else { return Ok(()) };
         let faults = &self.services.faults;
-        let Some(vectors) = Vectors::of(&committed.snapshot).compacted(&self.path)? else { return Ok(()) };
+        self.tidy(committed);
+        let before = Vectors::of(&committed.snapshot);
+        let remove_new = || before.remove_stale(&self.path, faults);
+        let compacted = before.compacted(&self.path).inspect_err(|_| remove_new())?;
+        let Some(vectors) = compacted else { return Ok(()) };
         let parts = committed.snapshot.parts().clone();
         let record = CommitRecord { vectors: vectors.logs(), ..committed.record.clone() };
-        let committed = newest.directory.commit(Some(committed), Change::default(), parts, record)?;
+        let committed = newest
+            .directory
+            .commit(Some(committed), Change::default(), parts, record)
+            .inspect_err(|_| remove_new())?;
         vectors.remove_stale(&self.path, faults);
         vectors.maintain_graphs();
         committed.snapshot.attachments().put(Arc::new(vectors));

@@ -14,7 +14,7 @@ use crate::error::{Context, Error, Result};
 use crate::indexing::{
     self, Batch, BatchMonitor, BatchReport, ProgressGuard, SpillAllocator, StagedBatch, Step, WriteOptions,
 };
-use crate::store::{CommitRecord, IndexDirectory};
+use crate::store::{CommitRecord, Committed, IndexDirectory};
 use crate::vector::{VectorPage, Vectors};
 
 /// Share of a batch in the threads for indexing, which concurrent batches of other indexes use too.
@@ -165,6 +165,13 @@ impl Index {
         serde_json::to_vec(&report).context("a report cannot be written as JSON")
     }
 
+    /// Removes vector logs that a crash left behind, before the first one of this process is written. Opening the index
+    /// does not remove files, because its newest commit may turn out to belong to another index.
+    pub(super) fn tidy(&self, newest: &Committed) {
+        let faults = &self.services.faults;
+        self.tidied.call_once(|| Vectors::of(&newest.snapshot).remove_stale(&self.path, faults));
+    }
+
     fn write(&self, staged: &StagedBatch, explain: impl Fn(Error) -> Error) -> Result<Value> {
         let _shown = self.begin(Step::Indexing, 0);
         let faults = &self.services.faults;
@@ -210,23 +217,19 @@ impl Index {
             _ => analysis_version(),
         });
         if let Some(previous) = previous {
-            // Opening the index does not remove files, because its newest commit may turn out to belong to another
-            // index.
-            self.tidied.call_once(|| Vectors::of(&previous.snapshot).remove_stale(&self.path, faults));
+            self.tidy(previous);
         }
-        // Vectors are written before the commit that names their files.
-        let vectors = staged.vectors.write(&self.path, faults).map_err(&explain)?;
-        record.vectors = vectors.logs();
-        let committed = match directory.commit(previous, change, parts, record) {
-            Ok(committed) => committed,
-            Err(error) => {
-                let error = explain(error);
-                if let Some(previous) = previous {
-                    Vectors::of(&previous.snapshot).remove_stale(&self.path, faults);
-                }
-                return Err(error);
+        let fail = |error| {
+            let error = explain(error);
+            if let Some(previous) = previous {
+                Vectors::of(&previous.snapshot).remove_stale(&self.path, faults);
             }
+            error
         };
+        // Vectors are written before the commit that names their files.
+        let vectors = staged.vectors.write(&self.path, faults).map_err(fail)?;
+        record.vectors = vectors.logs();
+        let committed = directory.commit(previous, change, parts, record).map_err(fail)?;
         vectors.remove_stale(&self.path, faults);
         vectors.maintain_graphs();
         committed.snapshot.attachments().put(Arc::new(vectors));
