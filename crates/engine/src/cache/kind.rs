@@ -97,6 +97,10 @@ kinds! {
     LengthDocuments = "field_lengths",
     /// Commit: number of words in each field of each document.
     LengthsByField = "lengths_by_field",
+    /// Commit: arrays for the scores of all documents, between two searches.
+    SumsByDocument = "sums_by_document",
+    /// Commit: highest frequency of a word and its other forms in a document.
+    HighestFrequencies = "highest_frequencies",
     /// Commit: the best place to split a word in two.
     Splits = "splits",
     /// Commit: the derivations of a term.

@@ -82,6 +82,11 @@ impl FieldDocs {
         self.all.iter().map(|(field, docs)| (*field, docs))
     }
 
+    /// Returns the number of documents of all fields. Counts a document once per field.
+    pub fn postings(&self) -> u64 {
+        self.all.iter().map(|(_, docs)| docs.len()).sum()
+    }
+
     /// Returns the documents with any of the words in `field`.
     pub fn in_field(&self, field: FieldId) -> Option<&RoaringBitmap> {
         let at = self.all.binary_search_by_key(&field, |(field, _)| *field).ok()?;

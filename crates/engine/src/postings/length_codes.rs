@@ -111,16 +111,23 @@ pub struct FieldLengths {
     codes: Codes,
     /// Mean length in the documents that have the field.
     pub average: f64,
+    /// Code of the shortest length in them.
+    pub shortest: u8,
 }
 
 impl FieldLengths {
     pub(super) fn new(codes: Codes) -> Self {
-        let (mut documents, mut words) = (0u64, 0u64);
-        codes.each(|_, code| {
-            documents += 1;
-            words += u64::from(LENGTHS[usize::from(code)]);
-        });
-        Self { codes, average: if documents == 0 { 1.0 } else { words as f64 / documents as f64 } }
+        let mut documents_by_code = [0u64; 1 << u8::BITS];
+        codes.each(|_, code| documents_by_code[usize::from(code)] += 1);
+        let documents: u64 = documents_by_code.iter().sum();
+        let words: u64 = documents_by_code
+            .iter()
+            .zip(&*LENGTHS)
+            .map(|(documents, &length)| documents * u64::from(length))
+            .sum();
+        let shortest = documents_by_code.iter().position(|&documents| documents > 0).unwrap_or(0);
+        let average = if documents == 0 { 1.0 } else { words as f64 / documents as f64 };
+        Self { codes, average, shortest: shortest as u8 }
     }
 
     /// Returns the code of the length of this field in a document; 0 without words.

@@ -42,6 +42,7 @@ pub use field_docs::{FieldDocs, Reading};
 pub use length_codes::{FieldLengths, LENGTHS};
 pub use misspellings::Misspellings;
 pub use nearness::NEAR_DOCUMENTS_MIN;
+pub use occurrence_lists::Targets;
 pub use occurrences::Occurrences;
 pub use position_docs::PositionDocs;
 pub use reader::Postings;

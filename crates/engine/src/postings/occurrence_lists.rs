@@ -1,5 +1,6 @@
 //! Reads the occurrences of words in some documents in the fastest way.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use roaring::RoaringBitmap;
@@ -125,7 +126,7 @@ impl Postings {
         if universe.is_empty() {
             return Ok(());
         }
-        let mut targets = Targets { postings: self, universe, marks: None, by_segment: Vec::new() };
+        let mut targets = Targets::new(self, Cow::Borrowed(universe));
         let mut positions = Vec::new();
         let mut readers: Vec<ListReader> =
             self.indexes.iter().map(|index| ListReader::new(index, &self.budget)).collect();
@@ -151,10 +152,7 @@ impl Postings {
             // Looking up each posting of a short list is faster than marking many documents.
             let is_short = u64::from(list.info.doc_freq) * SKIP_COST < universe.len();
             let marks: &[u64] = if is_short { &[] } else { targets.marks() };
-            let marked = |docid: u32| {
-                marks.get(docid as usize / 64).is_some_and(|word| word >> (docid % 64) & 1 == 1)
-                    || (is_short && universe.contains(docid))
-            };
+            let marked = |docid: u32| is_marked(marks, docid) || (is_short && universe.contains(docid));
             let wanted = |doc: DocId| {
                 let docid = docids[doc as usize];
                 docid != DELETED && marked(docid)
@@ -172,15 +170,14 @@ impl Postings {
 }
 
 impl Postings {
-    /// Calls `visit` with the documents of `universe` that hold one of `words` in a searchable field, the field, the
-    /// number of occurrences, and the number given with the word.
+    /// Calls `visit` with the target documents that hold one of `words` in a searchable field, the field, the number of
+    /// occurrences, and the number given with the word.
     pub fn visit_counts_in<'w>(
         &self,
         words: impl Iterator<Item = (&'w Word, u64)>,
-        universe: &RoaringBitmap,
+        targets: &mut Targets,
         mut visit: impl FnMut(u32, FieldId, u32, u64),
     ) -> Result<()> {
-        let mut targets = Targets { postings: self, universe, marks: None, by_segment: Vec::new() };
         for (word, number) in words {
             for list in &word.lists {
                 let docids = &self.snapshot.segments()[list.segment].docids;
@@ -203,8 +200,7 @@ impl Postings {
                 let mut reader = ListReader::new(&self.indexes[list.segment], &self.budget);
                 reader.each_doc_with_count(&list.info, &ALL_DOCS, |doc, count| {
                     let docid = docids[doc as usize];
-                    let marked = |word: &u64| word >> (docid % 64) & 1 == 1;
-                    if docid != DELETED && marks.get(docid as usize / 64).is_some_and(marked) {
+                    if docid != DELETED && is_marked(marks, docid) {
                         visit(docid, list.field, count, number);
                     }
                 })?;
@@ -215,16 +211,32 @@ impl Postings {
 }
 
 /// Target documents, in the two forms that reading a list needs. Each form is built when it is first needed.
-struct Targets<'a> {
+pub struct Targets<'a> {
     postings: &'a Postings,
-    universe: &'a RoaringBitmap,
+    universe: Cow<'a, RoaringBitmap>,
     /// A bit per docid.
     marks: Option<Vec<u64>>,
     /// Ascending segment docids.
     by_segment: Vec<Option<Vec<DocId>>>,
 }
 
-impl Targets<'_> {
+impl<'a> Targets<'a> {
+    /// Creates targets from the documents of `universe`.
+    pub fn new(postings: &'a Postings, universe: Cow<'a, RoaringBitmap>) -> Self {
+        Self { postings, universe, marks: None, by_segment: Vec::new() }
+    }
+
+    /// Returns the target documents.
+    pub fn docs(&self) -> &RoaringBitmap {
+        &self.universe
+    }
+
+    /// Returns a function that tells if a document is a target. Faster than the bitmap.
+    pub fn contains(&mut self) -> impl Fn(u32) -> bool + '_ {
+        let marks = self.marks();
+        |docid| is_marked(marks, docid)
+    }
+
     /// Returns true if skipping to each target is cheaper than reading the complete list.
     fn is_skipping_cheaper(&self, list: &TermList) -> bool {
         self.universe.len() * SKIP_COST < u64::from(list.info.doc_freq)
@@ -233,7 +245,7 @@ impl Targets<'_> {
     fn marks(&mut self) -> &[u64] {
         self.marks.get_or_insert_with(|| {
             let mut marks = vec![0u64; self.universe.max().unwrap_or(0) as usize / 64 + 1];
-            for docid in self.universe {
+            for docid in &*self.universe {
                 marks[docid as usize / 64] |= 1 << (docid % 64);
             }
             marks
@@ -245,11 +257,15 @@ impl Targets<'_> {
             self.by_segment.resize(segment + 1, None);
         }
         self.by_segment[segment].get_or_insert_with(|| {
-            let mut docs = self.postings.snapshot.segments()[segment].segment_docids(self.universe);
+            let mut docs = self.postings.snapshot.segments()[segment].segment_docids(&self.universe);
             docs.sort_unstable();
             docs
         })
     }
+}
+
+fn is_marked(marks: &[u64], docid: u32) -> bool {
+    marks.get(docid as usize / 64).is_some_and(|word| word >> (docid % 64) & 1 == 1)
 }
 
 /// Occurrences of more frequent words are not cached: finding a few documents in them takes as long as reading their

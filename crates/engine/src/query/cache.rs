@@ -28,6 +28,8 @@ cached! {
     MatchingDocuments: (DerivationKey<Box<str>>, (DerivationKinds, bool)) => RoaringBitmap, |(of, _), docs| {
         of.text.len() + bitmap_bytes(docs)
     };
+    // By term, and true if it was joined.
+    HighestFrequencies: (DerivationKey<Box<str>>, bool) => u64, |(of, _), _| of.text.len();
     PhraseDocuments: Slots => RoaringBitmap, |slots, docs| slots_bytes(slots) + bitmap_bytes(docs);
 }
 
@@ -84,6 +86,17 @@ impl Term {
         }
         let occurrences = postings.occurrences(words.iter(), postings.snapshot().documents())?;
         Ok(Some(postings.insert::<DerivedOccurrences>(owned(), occurrences)))
+    }
+
+    /// Returns what [`keep_highest_frequency`](Self::keep_highest_frequency) kept for this term.
+    pub(crate) fn highest_frequency(&self, postings: &Postings) -> Option<u64> {
+        let kept = postings.cache().get::<HighestFrequencies>(&Both(&self.key(), &self.parts.is_some()));
+        kept.map(|frequency| *frequency)
+    }
+
+    /// Caches the highest frequency of the word and its other forms in a document, in the unit of the rule `relevance`.
+    pub(crate) fn keep_highest_frequency(&self, frequency: u64, postings: &Postings) {
+        postings.insert::<HighestFrequencies>((self.key().to_owned(), self.parts.is_some()), frequency);
     }
 
     /// Returns the documents that match by a word of `kinds` in any searchable attribute.

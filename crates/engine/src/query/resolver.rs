@@ -148,8 +148,8 @@ impl<'a> TermResolver<'a> {
         if let Some(known) = self.phrases.borrow().get(phrase) {
             return Ok(Arc::clone(known));
         }
-        let docs = if self.is_whole && self.within.is_none() {
-            cache::phrase_docs(self.postings, phrase)?
+        let docs = if self.is_whole {
+            self.phrase_docs_of_index(phrase)?
         } else {
             let slots: Vec<Option<&str>> = phrase.iter().map(Option::as_deref).collect();
             let reading = Reading { forgiving: false, within: self.within };
@@ -157,6 +157,16 @@ impl<'a> TermResolver<'a> {
         };
         self.phrases.borrow_mut().insert(phrase.clone(), Arc::clone(&docs));
         Ok(docs)
+    }
+
+    /// Returns the documents of the complete index with a phrase.
+    pub(crate) fn phrase_docs_of_index(&self, phrase: &Slots) -> Result<Arc<RoaringBitmap>> {
+        if self.within.is_none() {
+            return cache::phrase_docs(self.postings, phrase);
+        }
+        let slots: Vec<Option<&str>> = phrase.iter().map(Option::as_deref).collect();
+        let reading = Reading { forgiving: false, within: self.within };
+        Ok(Arc::new(self.postings.phrase_docs(&slots, reading, self.postings.snapshot().documents())?))
     }
 
     /// Calls `visit` with each field and the documents that match the node in it, in the complete index. A document may

@@ -1,5 +1,7 @@
 //! The derivations of a term, grouped by their weight in the rule `relevance`.
 
+use roaring::RoaringBitmap;
+
 use super::formula::{FORM_PERCENT, TYPO_OF_KNOWN_WORD, weights};
 use crate::error::Result;
 use crate::postings::{Postings, Reading, Word};
@@ -45,13 +47,11 @@ pub(super) fn forms<'t>(term: &'t Term, postings: &Postings) -> impl Iterator<It
 
 /// Returns the number of documents with the word or its other forms.
 pub(super) fn documents_with(term: &Term, reading: Reading, postings: &Postings) -> Result<u64> {
-    let mut words = forms(term, postings);
-    let (Some((first, _)), second) = (words.next(), words.next()) else { return Ok(0) };
-    let first = postings.word_docs(first)?;
-    let Some(second) = second else { return Ok(first.matching(reading, postings.searchable()).len()) };
-    let mut docs = first.matching(reading, postings.searchable());
-    for (word, _) in std::iter::once(second).chain(words) {
-        docs |= postings.word_docs(word)?.matching(reading, postings.searchable());
+    let mut docs = RoaringBitmap::new();
+    for (word, _) in forms(term, postings) {
+        for (_, in_field) in postings.word_docs(word)?.fields_matching(reading, postings.searchable()) {
+            docs |= in_field;
+        }
     }
     Ok(docs.len())
 }

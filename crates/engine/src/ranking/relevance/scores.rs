@@ -1,9 +1,11 @@
 //! Scores documents for the terms of a query.
 //!
-//! The derivations of all terms are read in passes, those with the highest possible score first. Once the passes that are
-//! left cannot bring an unseen document among the best, they are read for the documents alone that they still can
-//! bring there (MaxScore; Turtle and Flood, 1995).
+//! The derivations of all terms are read in passes. Once the passes that are left cannot bring an unseen document among the
+//! best, they are read for the documents alone that they still can bring there (MaxScore; Turtle and Flood, 1995). The first
+//! passes are those that lower this bound most for each posting that is read: rare words, and last the frequent ones.
 
+use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -20,13 +22,14 @@ use super::sums::{Growth, Sums};
 use super::weights::attribute_weight;
 use crate::error::Result;
 use crate::fields::FieldId;
-use crate::postings::{FieldDocs, FieldLengths, Reading, Word};
+use crate::postings::{FieldDocs, FieldLengths, Reading, Targets, Word};
 use crate::query::{DerivationKinds, QueryGraph, Slots, Term, TermNode, TermResolver};
+use crate::store::{DocidSet, ascending};
 
 /// Scores of the documents of an index. They depend on its live documents alone.
 pub(in crate::ranking) struct Scores<'a> {
     resolver: &'a TermResolver<'a>,
-    /// Highest possible score first.
+    /// In the order of reading.
     passes: Vec<Pass<'a>>,
     /// Weights of the terms among the words of the query; 0 if a term consists of words that count themselves.
     weights: Vec<u32>,
@@ -43,6 +46,12 @@ struct Pass<'a> {
     term: usize,
     /// The highest possible score.
     max: u32,
+    /// No document has a higher score.
+    bound: u32,
+    /// Upper bound of the postings to read.
+    postings: u64,
+    /// True if no pass of the term follows.
+    is_last: bool,
     source: Source<'a>,
     /// In the complete index, if they were read to count the documents of the term.
     read: Option<Frequencies>,
@@ -78,7 +87,7 @@ impl<'a> Scores<'a> {
             }
         }
         scores.max = scores.weights.iter().sum();
-        scores.passes.sort_by_key(|pass| std::cmp::Reverse(pass.max));
+        scores.order_passes();
         scores.pairs = pairs(resolver, graph, &rarities);
         let words = scores.weights.iter().filter(|weight| **weight > 0).count() as u64;
         let most = pairs_max(u64::from(scores.max), words);
@@ -113,45 +122,110 @@ impl<'a> Scores<'a> {
         reads.resize_with(groups.len(), || None);
         let rare = rarity(postings.snapshot().documents().len(), found);
         let whole = if term.parts.is_none() { score_max(weights::EXACT, rare) } else { 0 };
-        let term = self.weights.len();
         self.weights.push(whole);
-        self.passes.extend(groups.into_iter().zip(reads).map(|(Group { weight, source }, read)| {
+        for (Group { weight, source }, read) in groups.into_iter().zip(reads) {
             let max = score_max(weight, rare);
-            Pass { term, max, source, read }
-        }));
+            let highest = match &read {
+                Some(read) => Some(read.iter().map(|(_, frequency)| *frequency).max().unwrap_or(0)),
+                None => self.highest_frequency(&source),
+            };
+            let pass = Pass {
+                term: self.weights.len() - 1,
+                max,
+                bound: highest.map_or(max, |frequency| score_of(max, frequency)),
+                postings: match &read {
+                    Some(read) => read.len() as u64,
+                    None => self.postings_of(&source)?,
+                },
+                is_last: true,
+                source,
+                read,
+            };
+            self.passes.push(pass);
+        }
         Ok(rare)
+    }
+
+    /// Orders passes: first those that most lower what the others can add, for each posting.
+    fn order_passes(&mut self) {
+        self.passes.sort_by_key(|pass| (pass.term, Reverse(pass.bound)));
+        let mut gains: Vec<f64> = Vec::with_capacity(self.passes.len());
+        for at in 0..self.passes.len() {
+            let next = self.passes.get(at + 1).filter(|next| next.term == self.passes[at].term);
+            let gain = f64::from(self.passes[at].bound - next.map_or(0, |next| next.bound));
+            let is_last = next.is_none();
+            let pass = &mut self.passes[at];
+            pass.is_last = is_last;
+            // Within a term the order stays.
+            let gain = gain / pass.postings.max(1) as f64;
+            let before =
+                gains.last().copied().filter(|_| at > 0 && self.passes[at - 1].term == self.passes[at].term);
+            gains.push(before.map_or(gain, |before| gain.min(before)));
+        }
+        let mut ordered: Vec<(f64, Pass)> = gains.into_iter().zip(std::mem::take(&mut self.passes)).collect();
+        ordered.sort_by(|(left, _), (right, _)| right.total_cmp(left));
+        self.passes = ordered.into_iter().map(|(_, pass)| pass).collect();
+    }
+
+    /// Returns an upper bound of the frequencies of derivations; None if it is not known.
+    fn highest_frequency(&self, source: &Source) -> Option<u64> {
+        match source {
+            Source::Forms(term) if self.resolver.within().is_none() => {
+                term.highest_frequency(self.resolver.postings)
+            }
+            Source::Forms(_) => None,
+            // A field counts once.
+            Source::Phrases(_) | Source::Completions(_) | Source::Misspelt(..) | Source::Listed(_) => {
+                let fields = self.lengths.iter().zip(&self.units);
+                let searched = fields.filter(|((field, _), _)| self.resolver.searches(*field));
+                Some(searched.map(|((_, lengths), units)| units[usize::from(lengths.shortest)]).sum())
+            }
+        }
+    }
+
+    /// Returns an upper bound of the postings to read for derivations. Phrases are known: all matching documents were read.
+    fn postings_of(&self, source: &Source) -> Result<u64> {
+        let postings = self.resolver.postings;
+        Ok(match source {
+            Source::Forms(term) => forms(term, postings).map(|(word, _)| word.frequency_bound()).sum(),
+            Source::Phrases(_) => 0,
+            Source::Completions(term) => {
+                let exact = term.exact().map_or(0, Word::frequency_bound);
+                term.docs(DerivationKinds::PREFIX, postings)?.postings() + exact
+            }
+            Source::Misspelt(term, kind) => term.words(*kind).iter().map(Word::frequency_bound).sum(),
+            Source::Listed(words) => words.iter().map(|word| word.frequency_bound()).sum(),
+        })
     }
 
     /// Returns the best `count` documents of `universe` by their scores without nearness, best first; of equal ones, the
     /// smaller docids.
     pub(in crate::ranking) fn best(&self, universe: &RoaringBitmap, count: usize) -> Result<Vec<(u32, u32)>> {
         let mut sums = self.no_sums();
-        let mut next = 0;
-        let mut candidates: Option<RoaringBitmap> =
-            (universe.len() <= count as u64).then(|| universe.clone());
-        while next < self.passes.len() && candidates.is_none() {
-            self.add(&self.passes[next], None, &mut sums)?;
-            next += 1;
-            let rest = self.rest_max(next);
-            candidates = sums.candidates(universe, count, rest);
+        let mut targets: Option<Targets> = None;
+        if universe.len() <= count as u64 {
+            sums.keep(universe);
+            targets = Some(Targets::new(self.resolver.postings, Cow::Borrowed(universe)));
         }
-        let mut candidates = candidates.unwrap_or_else(|| sums.documents(universe));
-        sums.keep(&candidates);
-        while next < self.passes.len() {
-            self.add(&self.passes[next], Some(&candidates), &mut sums)?;
-            next += 1;
-            if let Some(fewer) = sums.candidates(&candidates, count, self.rest_max(next)) {
-                candidates = fewer;
+        for (at, pass) in self.passes.iter().enumerate() {
+            let rest = self.rest_max(at);
+            if sums.may_exclude(pass.postings, rest)
+                && sums.exclude(universe, count, rest)
+                && let Some(left) = sums.left()
+                && targets.as_ref().is_none_or(|targets| targets.docs().len() >= 2 * left.len() as u64)
+            {
+                let mut docs = DocidSet::new(universe.min().unwrap_or(0), universe.max().unwrap_or(0));
+                left.iter().for_each(|&docid| docs.add(docid));
+                let fewer = targets.insert(Targets::new(self.resolver.postings, Cow::Owned(docs.finish())));
+                sums.forget(fewer.contains());
             }
+            self.add(pass, targets.as_mut(), &mut sums)?;
         }
-        let mut best: Vec<(u32, u32)> = candidates.iter().map(|docid| (sums.of(docid), docid)).collect();
-        best.sort_unstable_by_key(|&(score, docid)| (std::cmp::Reverse(score), docid));
-        best.truncate(count);
-        Ok(best.into_iter().map(|(score, docid)| (docid, score)).collect())
+        Ok(sums.top(universe, count))
     }
 
     /// Returns the scores of all documents without nearness.
-    pub(in crate::ranking) fn all(&self) -> Result<Sums> {
+    pub(in crate::ranking) fn all(&self) -> Result<Sums<'_>> {
         let mut sums = self.no_sums();
         for pass in &self.passes {
             self.add(pass, None, &mut sums)?;
@@ -159,30 +233,35 @@ impl<'a> Scores<'a> {
         Ok(sums)
     }
 
-    fn no_sums(&self) -> Sums {
-        let documents = self.resolver.postings.snapshot().documents();
-        Sums::new(documents.max().map_or(0, |last| last as usize + 1), &self.weights)
+    fn no_sums(&self) -> Sums<'_> {
+        let snapshot = self.resolver.postings.snapshot();
+        let bound = snapshot.documents().max().map_or(0, |last| last as usize + 1);
+        Sums::new(bound, &self.weights, snapshot.cache())
     }
 
     /// Returns how much the passes from `next` on can add to the score of a document.
     fn rest_max(&self, next: usize) -> Growth {
         let mut by_term = vec![0; self.weights.len()];
         for pass in &self.passes[next..] {
-            by_term[pass.term] = pass.max.max(by_term[pass.term]);
+            by_term[pass.term] = pass.bound.max(by_term[pass.term]);
         }
         let found = by_term.iter().zip(&self.weights).filter(|(max, _)| **max > 0).map(|(_, weight)| weight);
         Growth { found: found.sum(), sum: by_term.iter().sum() }
     }
 
-    /// Adds the scores of a pass, of documents of `within` alone if given.
-    fn add(&self, pass: &Pass, within: Option<&RoaringBitmap>, sums: &mut Sums) -> Result<()> {
+    /// Adds the scores of a pass, of target documents alone if given.
+    fn add(&self, pass: &Pass, targets: Option<&mut Targets>, sums: &mut Sums) -> Result<()> {
+        let &Pass { term, is_last, .. } = pass;
         let scored = |&(docid, frequency): &(u32, u64)| (docid, score_of(pass.max, frequency));
-        match &pass.read {
-            Some(read) => {
-                let wanted = read.iter().filter(|(docid, _)| within.is_none_or(|docs| docs.contains(*docid)));
-                sums.add(pass.term, wanted.map(scored));
+        match (&pass.read, targets) {
+            (Some(read), None) => sums.add(term, is_last, read.iter().map(scored)),
+            (Some(read), Some(targets)) => {
+                let is_target = targets.contains();
+                sums.add(term, is_last, read.iter().filter(|(docid, _)| is_target(*docid)).map(scored));
             }
-            None => sums.add(pass.term, self.frequencies(&pass.source, within)?.iter().map(scored)),
+            (None, targets) => {
+                sums.add(term, is_last, self.frequencies(&pass.source, targets)?.iter().map(scored));
+            }
         }
         Ok(())
     }
@@ -204,82 +283,118 @@ impl<'a> Scores<'a> {
 
     /// Returns the frequency of one occurrence in a field of a document.
     fn frequency_unit(&self, docid: u32, field: FieldId) -> u64 {
-        match self.lengths.binary_search_by_key(&field, |(known, _)| *known) {
-            Ok(at) => self.units[at][usize::from(self.lengths[at].1.code(docid))],
-            Err(_) => 0,
-        }
+        self.units_of(field).map_or(0, |units| units.of(docid))
     }
 
-    /// Returns the frequencies of derivations, in the documents of `within` alone if given.
-    fn frequencies(&self, source: &Source, within: Option<&RoaringBitmap>) -> Result<Frequencies> {
+    fn units_of(&self, field: FieldId) -> Option<Units<'_>> {
+        let at = self.lengths.binary_search_by_key(&field, |(known, _)| *known).ok()?;
+        Some(Units { lengths: &self.lengths[at].1, units: &self.units[at] })
+    }
+
+    /// Returns the frequencies of derivations, in target documents alone if given.
+    fn frequencies(&self, source: &Source, targets: Option<&mut Targets>) -> Result<Frequencies> {
         let postings = self.resolver.postings;
         match source {
-            Source::Forms(term) => self.of_forms(term, within),
-            Source::Phrases(phrases) => self.of_phrases(phrases, within),
+            Source::Forms(term) => self.of_forms(term, targets),
+            Source::Phrases(phrases) => self.of_phrases(phrases, targets.as_deref()),
             Source::Completions(term) => {
                 let completions = term.docs(DerivationKinds::PREFIX, postings)?;
                 let exact = term.exact().map(|word| postings.word_docs(word)).transpose()?;
-                let mut fields = ByField::new(within);
+                let mut fields = ByField::new(targets.as_deref());
                 for docs in [Some(completions), exact].into_iter().flatten() {
                     fields.add(&docs, false, self.resolver);
                 }
                 Ok(self.once_each(&fields))
             }
-            Source::Misspelt(term, kind) => Ok(self.of_docs(&*term.docs(*kind, postings)?, within)),
-            Source::Listed(words) => Ok(self.of_docs(&postings.docs(words.iter().copied())?, within)),
+            Source::Misspelt(term, kind) => {
+                Ok(self.of_docs(&*term.docs(*kind, postings)?, targets.as_deref()))
+            }
+            Source::Listed(words) => {
+                Ok(self.of_docs(&postings.docs(words.iter().copied())?, targets.as_deref()))
+            }
         }
     }
 
-    fn of_forms(&self, term: &Term, within: Option<&RoaringBitmap>) -> Result<Frequencies> {
+    fn of_forms(&self, term: &Term, targets: Option<&mut Targets>) -> Result<Frequencies> {
         let (postings, joined) = (self.resolver.postings, term.parts.is_some());
         let mut found: Frequencies = Vec::new();
+        // Lists follow each other, so the field rarely changes.
+        let mut last: Option<(FieldId, Option<Units>)> = None;
         let mut take = |docid, field, count: u32, percent: u64| {
-            if self.resolver.searches(field) && (!joined || postings.searchable().field_forgives(field)) {
-                let unit = self.frequency_unit(docid, field) * percent / 100;
-                found.push((docid, u64::from(count) * unit));
+            let units = match last {
+                Some((known, units)) if known == field => units,
+                _ => {
+                    let counts = self.resolver.searches(field)
+                        && (!joined || postings.searchable().field_forgives(field));
+                    last.insert((field, self.units_of(field).filter(|_| counts))).1
+                }
+            };
+            if let Some(units) = units {
+                found.push((docid, u64::from(count) * (units.of(docid) * percent / 100)));
             }
         };
-        match within {
-            Some(docs) => postings.visit_counts_in(forms(term, postings), docs, take)?,
-            None => {
-                for (word, percent) in forms(term, postings) {
-                    postings.visit_counts(word, |docid, field, count| take(docid, field, count, percent))?;
-                }
-            }
+        if let Some(targets) = targets {
+            postings.visit_counts_in(forms(term, postings), targets, take)?;
+            return Ok(added(found));
         }
-        Ok(added(found))
+        for (word, percent) in forms(term, postings) {
+            postings.visit_counts(word, |docid, field, count| take(docid, field, count, percent))?;
+        }
+        let found = added(found);
+        if self.resolver.within().is_none() {
+            let highest = found.iter().map(|(_, frequency)| *frequency).max();
+            term.keep_highest_frequency(highest.unwrap_or(0), postings);
+        }
+        Ok(found)
     }
 
-    fn of_docs(&self, docs: &FieldDocs, within: Option<&RoaringBitmap>) -> Frequencies {
-        let mut fields = ByField::new(within);
+    fn of_docs(&self, docs: &FieldDocs, targets: Option<&Targets>) -> Frequencies {
+        let mut fields = ByField::new(targets);
         fields.add(docs, true, self.resolver);
         self.once_each(&fields)
     }
 
-    fn of_phrases(&self, phrases: &[Slots], within: Option<&RoaringBitmap>) -> Result<Frequencies> {
+    fn of_phrases(&self, phrases: &[Slots], targets: Option<&Targets>) -> Result<Frequencies> {
         let postings = self.resolver.postings;
         let reading = Reading { forgiving: false, within: self.resolver.within() };
-        let mut fields = ByField::new(within);
+        let mut fields = ByField::new(targets);
         for phrase in phrases {
             let Some(first) = phrase.iter().flatten().next() else { continue };
             let Some(word) = postings.word(first)? else { continue };
-            let slots: Vec<Option<&str>> = phrase.iter().map(Option::as_deref).collect();
-            let docs = postings.phrase_docs(&slots, reading, postings.snapshot().documents())?;
+            let docs = self.resolver.phrase_docs_of_index(phrase)?;
+            if docs.is_empty() {
+                continue;
+            }
             for (field, in_field) in
                 postings.word_docs(&word)?.fields_matching(reading, postings.searchable())
             {
-                fields.insert(field, &(in_field & &docs));
+                fields.insert(field, &(in_field & &*docs));
             }
         }
         Ok(self.once_each(&fields))
     }
 
     fn once_each(&self, fields: &ByField) -> Frequencies {
-        let mut found = Vec::new();
+        let mut found = Vec::with_capacity(fields.docs.values().map(|docs| docs.len() as usize).sum());
         for (field, docs) in &fields.docs {
-            found.extend(docs.iter().map(|docid| (docid, self.frequency_unit(docid, *field))));
+            let units = self.units_of(*field);
+            let unit = |docid| units.map_or(0, |units| units.of(docid));
+            found.extend(ascending(docs).into_iter().map(|docid| (docid, unit(docid))));
         }
         added(found)
+    }
+}
+
+/// Frequencies of one occurrence in a field, by the length of the field.
+#[derive(Clone, Copy)]
+struct Units<'s> {
+    lengths: &'s FieldLengths,
+    units: &'s [u64],
+}
+
+impl Units<'_> {
+    fn of(&self, docid: u32) -> u64 {
+        self.units[usize::from(self.lengths.code(docid))]
     }
 }
 
@@ -291,8 +406,8 @@ struct ByField<'w> {
 }
 
 impl<'w> ByField<'w> {
-    fn new(within: Option<&'w RoaringBitmap>) -> Self {
-        Self { docs: BTreeMap::new(), within }
+    fn new(targets: Option<&'w Targets>) -> Self {
+        Self { docs: BTreeMap::new(), within: targets.map(Targets::docs) }
     }
 
     fn insert(&mut self, field: FieldId, docs: &RoaringBitmap) {

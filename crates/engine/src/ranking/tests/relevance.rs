@@ -87,6 +87,8 @@ fn the_best_documents_are_those_of_all_scores() {
             let resolver = TermResolver::new(&postings, terms, None, snapshot.shared_documents());
             let scores = Scores::new(&resolver, &graph).unwrap();
             let sums = scores.all().unwrap();
+            // Now the highest frequencies are known, which narrow the bounds of scores.
+            let bounded = Scores::new(&resolver, &graph).unwrap();
             let matching = resolver.any_set(&graph).unwrap();
             let filtered: RoaringBitmap = matching.iter().filter(|docid| docid % 3 != 0).collect();
             for universe in [&*matching, &filtered] {
@@ -96,7 +98,9 @@ fn the_best_documents_are_those_of_all_scores() {
                     .filter(|(_, sum)| *sum > 0)
                     .collect();
                 all.sort_by_key(|(docid, sum)| (Reverse(*sum), *docid));
-                for count in [1, 2, 5, 20, 60] {
+                for (count, scores) in
+                    [1, 2, 5, 20, 60].into_iter().flat_map(|count| [(count, &scores), (count, &bounded)])
+                {
                     let mut best = scores.best(universe, count).unwrap();
                     best.retain(|(_, sum)| *sum > 0);
                     assert_eq!(best, all[..count.min(all.len())], "{count} of {q:?}");
