@@ -35,7 +35,7 @@ pub(crate) struct Joined {
     /// True if the last one ends the query.
     pub(crate) unfinished: bool,
     /// True if nothing separates them.
-    pub(crate) is_glued: bool,
+    pub(crate) is_attached: bool,
 }
 
 impl<'a> Derivations<'a> {
@@ -69,7 +69,7 @@ impl<'a> Derivations<'a> {
     /// synonyms. None if it is too long.
     pub(crate) fn of_joined(
         &self,
-        Joined { parts, unfinished, is_glued }: Joined,
+        Joined { parts, unfinished, is_attached }: Joined,
         as_written: bool,
     ) -> Result<Option<Term>> {
         let text = parts.concat();
@@ -87,7 +87,7 @@ impl<'a> Derivations<'a> {
             // A split between the original two words would only repeat the query.
             let original = (parts.len() == 2).then(|| parts[0].len());
             term.split = self.split(&text, original)?;
-            if is_glued {
+            if is_attached {
                 self.complete_split(&mut term, original)?;
             }
         }

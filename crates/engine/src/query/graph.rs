@@ -30,7 +30,7 @@ pub(crate) struct TermNode {
     /// Query positions it covers.
     pub(crate) positions: RangeInclusive<u32>,
     /// True if no separator is between it and the query term before.
-    pub(crate) is_glued: bool,
+    pub(crate) is_attached: bool,
 }
 
 impl TermNode {
@@ -77,7 +77,7 @@ impl QueryGraph {
                     kinds: DerivationKinds::ALL,
                     ids: id + 1 - width..=id,
                     positions: *covered[0].positions.start()..=*query[id].positions.end(),
-                    is_glued: covered[0].is_glued,
+                    is_attached: covered[0].is_attached,
                 });
                 terms.push(term);
             }
@@ -183,8 +183,8 @@ fn read_as_one(covered: &[QueryTerm], derivations: &Derivations, as_written: boo
         _ if apart => Ok(None),
         [word] => derivations.of_word(word, ends_query).map(Some),
         _ => {
-            let is_glued = covered[1..].iter().all(|term| term.is_glued);
-            derivations.of_joined(Joined { parts: words, unfinished: ends_query, is_glued }, as_written)
+            let is_attached = covered[1..].iter().all(|term| term.is_attached);
+            derivations.of_joined(Joined { parts: words, unfinished: ends_query, is_attached }, as_written)
         }
     }
 }

@@ -37,7 +37,7 @@ pub struct QueryTerm {
     /// Positions it covers in the query.
     pub positions: RangeInclusive<u32>,
     /// True for a word that follows another without a separator.
-    pub is_glued: bool,
+    pub is_attached: bool,
 }
 
 /// A word or a quoted phrase.
@@ -82,7 +82,7 @@ impl ParsedQuery {
             position: -1,
             phrase: None,
             negate: false,
-            is_glued: false,
+            is_attached: false,
             lists,
         };
         for (at, token) in tokens.iter().enumerate() {
@@ -96,7 +96,7 @@ impl ParsedQuery {
             let before = at.checked_sub(1).map(|at| &tokens[at]);
             match token.kind {
                 TokenKind::Word | TokenKind::StopWord => {
-                    parser.is_glued = before.is_some_and(Token::is_word);
+                    parser.is_attached = before.is_some_and(Token::is_word);
                     parser.word(token, next.is_none(), complete_last);
                 }
                 TokenKind::Soft | TokenKind::Hard => {
@@ -129,7 +129,7 @@ struct Parser<'l> {
     /// True if the next word or phrase is excluded.
     negate: bool,
     /// True if the word follows another without a separator.
-    is_glued: bool,
+    is_attached: bool,
 }
 
 #[derive(Default)]
@@ -156,7 +156,7 @@ impl Parser<'_> {
             self.query.negative_words.push(word);
         } else if is_last || !(is_stop_word || self.lists.contains(&word)) {
             let text = TermText::Word { word, unfinished: is_last && complete_last };
-            let term = QueryTerm { text, positions: position..=position, is_glued: self.is_glued };
+            let term = QueryTerm { text, positions: position..=position, is_attached: self.is_attached };
             self.query.terms.push(term);
         } else {
             self.query.ignored.push(word);
@@ -194,7 +194,7 @@ impl Parser<'_> {
         } else {
             let positions = phrase.start..=phrase.end;
             let text = TermText::Phrase(phrase.slots);
-            self.query.terms.push(QueryTerm { text, positions, is_glued: false });
+            self.query.terms.push(QueryTerm { text, positions, is_attached: false });
         }
     }
 }

@@ -23,7 +23,7 @@ export interface TermNode {
   readonly firstPosition: number
   readonly lastPosition: number
   /** True if no separator is between it and the query term before. */
-  readonly isGlued: boolean
+  readonly isAttached: boolean
 }
 
 /** Number of query terms that a node covers. */
@@ -95,7 +95,7 @@ function singleNode(parsed: ParsedTerm, id: number, source: TermSource, settings
             budget: 0,
             synonyms: [],
             isSplit: false,
-            isGlued: false,
+            isAttached: false,
           },
           source,
         )
@@ -108,7 +108,7 @@ function singleNode(parsed: ParsedTerm, id: number, source: TermSource, settings
             budget: settings.budgetOf(parsed.word),
             synonyms: limited(settings.synonyms.get(parsed.word) ?? []),
             isSplit: true,
-            isGlued: false,
+            isAttached: false,
           },
           source,
         )
@@ -119,7 +119,7 @@ function singleNode(parsed: ParsedTerm, id: number, source: TermSource, settings
     lastId: id,
     firstPosition: parsed.start,
     lastPosition: parsed.end,
-    isGlued: parsed.kind === 'word' && parsed.isGlued,
+    isAttached: parsed.kind === 'word' && parsed.isAttached,
   }
 }
 
@@ -130,11 +130,11 @@ function ngramNode(
   settings: GraphSettings,
 ): TermNode | null {
   const words: string[] = []
-  let isGlued = true
+  let isAttached = true
   for (const [at, part] of parts.entries()) {
     if (part.kind === 'phrase') return null
     if (at > 0 && parts[at - 1]!.end + 1 !== part.start) return null
-    if (at > 0) isGlued &&= part.isGlued
+    if (at > 0) isAttached &&= part.isAttached
     words.push(part.word)
   }
   const word = words.join('')
@@ -153,7 +153,7 @@ function ngramNode(
         ...(settings.synonyms.get(words.join(' ')) ?? []),
       ]),
       isSplit: !isPlain,
-      isGlued,
+      isAttached,
     },
     source,
   )
@@ -164,7 +164,7 @@ function ngramNode(
     lastId,
     firstPosition: parts[0]!.start,
     lastPosition: last.end,
-    isGlued: parts[0]!.kind === 'word' && parts[0]!.isGlued,
+    isAttached: parts[0]!.kind === 'word' && parts[0]!.isAttached,
   }
 }
 

@@ -21,7 +21,7 @@ export type ParsedTerm = { readonly start: number; readonly end: number } & (
       readonly word: string
       readonly isPrefix: boolean
       /** True if it follows another word without a separator. */
-      readonly isGlued: boolean
+      readonly isAttached: boolean
     }
   | { readonly kind: 'phrase'; readonly words: PhraseWords }
 )
@@ -109,7 +109,7 @@ function parseAll(tokens: readonly Token[], { prefixSearch, termsMax, listed }: 
           kind: 'word',
           word: token.word,
           isPrefix: isLast && prefixSearch,
-          isGlued: at > 0 && isWord(used[at - 1]!),
+          isAttached: at > 0 && isWord(used[at - 1]!),
           start: position,
           end: position,
         })

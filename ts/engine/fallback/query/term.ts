@@ -59,7 +59,7 @@ export interface TermSpec {
   /** False if the word is not split in two. */
   readonly isSplit: boolean
   /** True if nothing separates the words of the n-gram. */
-  readonly isGlued: boolean
+  readonly isAttached: boolean
 }
 
 export class Term {
@@ -216,8 +216,8 @@ export class Term {
 
   /** The start of a word may be cut elsewhere than the word: 전자사 is 전 and 자사, but 전자사전 is 전자 and 사전. */
   private completedSplit(): PhraseWords | null {
-    const { word, ngram, isPrefix, isGlued } = this.spec
-    const isOpen = isPrefix && (ngram === null || isGlued) && this.exact === null
+    const { word, ngram, isPrefix, isAttached } = this.spec
+    const isOpen = isPrefix && (ngram === null || isAttached) && this.exact === null
     if (!isOpen || !this.source.hasDictionaries || !needsDictionary(word)) return null
     return this.source.completedSplit([word, ...typedOn(word)], ngram?.length === 2 ? ngram[0]! : null)
   }

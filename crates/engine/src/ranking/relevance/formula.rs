@@ -42,7 +42,7 @@ pub(super) mod weights {
 /// Weight of a pair of neighbouring query words, of the rarity of the less rare one. With one word in between, half.
 pub(super) const PAIR_WEIGHT: f64 = 0.8;
 /// Weight of a pair that the query writes without a separator, as in Japanese. It is likely a compound or a name.
-pub(super) const GLUED_PAIR_WEIGHT: f64 = 1.0;
+pub(super) const ATTACHED_PAIR_WEIGHT: f64 = 1.0;
 /// Hundredths of the highest scores of the words that all pairs with a separator together count at most.
 const PAIRS_PERCENT_MAX: u64 = 30;
 /// Average words whose scores limit the pairs. Long queries have more pairs than words, few of which are phrases.

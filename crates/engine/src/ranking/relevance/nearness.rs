@@ -16,7 +16,7 @@ pub(super) struct Pair {
     /// The highest score for words next to each other.
     pub(super) max: u32,
     /// True if the query writes both words without a separator.
-    pub(super) is_glued: bool,
+    pub(super) is_attached: bool,
 }
 
 /// Neighbouring words of the query, and the words of the index that may stand for them.

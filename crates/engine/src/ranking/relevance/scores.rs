@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::derivations::{Group, Source, documents_with, forms, groups, is_known, is_whole};
 use super::formula::{
-    GLUED_PAIR_WEIGHT, PAIR_STEPS_MAX, PAIR_WEIGHT, frequency_units, limited_pair, pairs_max, rarity,
+    ATTACHED_PAIR_WEIGHT, PAIR_STEPS_MAX, PAIR_WEIGHT, frequency_units, limited_pair, pairs_max, rarity,
     score_max, score_of, weights,
 };
 use super::nearness::{Pair, Pairs};
@@ -91,10 +91,10 @@ impl<'a> Scores<'a> {
         scores.pairs = pairs(resolver, graph, &rarities);
         let words = scores.weights.iter().filter(|weight| **weight > 0).count() as u64;
         let most = pairs_max(u64::from(scores.max), words);
-        let separate = scores.pairs.pairs.iter().filter(|pair| !pair.is_glued);
+        let separate = scores.pairs.pairs.iter().filter(|pair| !pair.is_attached);
         let all: u64 = separate.map(|pair| u64::from(pair.max)).sum();
         for pair in &mut scores.pairs.pairs {
-            if !pair.is_glued {
+            if !pair.is_attached {
                 pair.max = limited_pair(pair.max, all, most);
             }
             scores.max += pair.max;
@@ -458,7 +458,7 @@ fn distinct_nodes<'g>(resolver: &TermResolver, graph: &'g QueryGraph) -> Vec<&'g
 
 /// Returns the different pairs of words at most [`PAIR_STEPS_MAX`] words from each other in the query.
 fn pairs(resolver: &TermResolver, graph: &QueryGraph, rarities: &FxHashMap<&str, f64>) -> Pairs {
-    let nodes = graph.nodes().map(|(_, node)| (resolver.term(node), node.is_glued));
+    let nodes = graph.nodes().map(|(_, node)| (resolver.term(node), node.is_attached));
     let singles: Vec<(&Term, bool)> = nodes.filter(|(term, _)| term.parts.is_none()).collect();
     let mut known = FxHashSet::default();
     let mut by_text: FxHashMap<&str, usize> = FxHashMap::default();
@@ -467,7 +467,7 @@ fn pairs(resolver: &TermResolver, graph: &QueryGraph, rarities: &FxHashMap<&str,
     for words in all {
         let step = words.len() - 1;
         let two = [words[0].0, words[step].0];
-        let is_glued = words[1..].iter().all(|(_, is_glued)| *is_glued);
+        let is_attached = words[1..].iter().all(|(_, is_attached)| *is_attached);
         let [first, second] = two.map(|term| rarities.get(&*term.text).copied());
         let Some(rare) = first.zip(second).map(|(first, second)| first.min(second)) else { continue };
         if two.iter().any(|term| paired(term).is_empty()) {
@@ -480,8 +480,8 @@ fn pairs(resolver: &TermResolver, graph: &QueryGraph, rarities: &FxHashMap<&str,
             })
         });
         if known.insert((left, right)) {
-            let weight = if is_glued { GLUED_PAIR_WEIGHT } else { PAIR_WEIGHT };
-            pairs.pairs.push(Pair { left, right, max: score_max(weight / step as f64, rare), is_glued });
+            let weight = if is_attached { ATTACHED_PAIR_WEIGHT } else { PAIR_WEIGHT };
+            pairs.pairs.push(Pair { left, right, max: score_max(weight / step as f64, rare), is_attached });
         }
     }
     pairs

@@ -40,7 +40,7 @@ export const WEIGHTS = {
 /** Weight of a pair of neighbouring query words, of the rarity of the less rare one. With one word in between, half. */
 export const PAIR_WEIGHT = 0.8
 /** Weight of a pair that the query writes without a separator, as in Japanese. It is likely a compound or a name. */
-export const GLUED_PAIR_WEIGHT = 1
+export const ATTACHED_PAIR_WEIGHT = 1
 /** Hundredths of the highest scores of the words that all pairs with a separator together count at most. */
 const PAIRS_PERCENT_MAX = 30
 /** Average words whose scores limit the pairs. Long queries have more pairs than words, few of which are phrases. */

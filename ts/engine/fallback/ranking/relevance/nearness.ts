@@ -11,7 +11,7 @@ export interface Pair {
   /** The highest score for words next to each other. */
   readonly max: number
   /** True if the query writes both words without a separator. */
-  readonly isGlued: boolean
+  readonly isAttached: boolean
 }
 
 /** Frequency of one occurrence in a field, by the code of its length. */

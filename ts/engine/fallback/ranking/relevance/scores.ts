@@ -5,9 +5,9 @@ import type { TermResolver } from '../../query/resolver.js'
 import type { Term } from '../../query/term.js'
 import { DocSet } from '../../store/docid-set.js'
 import {
+  ATTACHED_PAIR_WEIGHT,
   FORM_PERCENT,
   frequencyUnits,
-  GLUED_PAIR_WEIGHT,
   limitedPair,
   PAIR_STEPS_MAX,
   PAIR_WEIGHT,
@@ -79,9 +79,9 @@ export class Scores {
     const pairs = pairsOf(this.resolver, graph, rarities)
     const words = sumOf(this.weights)
     const most = pairsMax(words, this.weights.filter((weight) => weight > 0).length)
-    const all = sumOf(pairs.filter(({ isGlued }) => !isGlued).map(({ max }) => max))
+    const all = sumOf(pairs.filter(({ isAttached }) => !isAttached).map(({ max }) => max))
     this.pairs = pairs.map((pair) =>
-      pair.isGlued ? pair : { ...pair, max: limitedPair(pair.max, all, most) },
+      pair.isAttached ? pair : { ...pair, max: limitedPair(pair.max, all, most) },
     )
     this.max = words + sumOf(this.pairs.map(({ max }) => max))
   }
@@ -207,10 +207,10 @@ function pairsOf(resolver: TermResolver, graph: QueryGraph, rarities: ReadonlyMa
       const rare = Math.min(rarities.get(left.spec.word)!, rarities.get(right.spec.word)!)
       const key = `${left.spec.word} ${right.spec.word}`
       if (pairs.has(key)) continue
-      const isGlued = singles.slice(at - step + 1, at + 1).every((node) => node.isGlued)
-      const weight = isGlued ? GLUED_PAIR_WEIGHT : PAIR_WEIGHT
+      const isAttached = singles.slice(at - step + 1, at + 1).every((node) => node.isAttached)
+      const weight = isAttached ? ATTACHED_PAIR_WEIGHT : PAIR_WEIGHT
       const max = scoreMax(weight / step, rare)
-      pairs.set(key, { left: listOf(left), right: listOf(right), max, isGlued })
+      pairs.set(key, { left: listOf(left), right: listOf(right), max, isAttached })
     }
   return [...pairs.values()]
 }
