@@ -186,7 +186,13 @@ export class Store implements StoreCalls {
 
   beginCopy(path: string): ReturnType<StoreCalls['beginCopy']> {
     this.#copying.begin(path)
-    return { last: this.#outbox?.last() ?? 0, outbox: this.#named(OUTBOX_STORED_AS) }
+    try {
+      return { last: this.#outbox?.last() ?? 0, outbox: this.#named(OUTBOX_STORED_AS) }
+    } catch (error) {
+      // The caller does not abandon a copy that has not begun.
+      this.#copying.end()
+      throw error
+    }
   }
 
   abandonCopy(): void {
