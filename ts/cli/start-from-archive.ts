@@ -1,5 +1,6 @@
 import { readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { makeDirectory } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import {
   ArchiveError,
@@ -15,7 +16,7 @@ import {
   syncNames,
 } from '../instance/index.js'
 import { LaunchError } from '../launch/index.js'
-import { makeDirectory, StoreError } from '../tasks/index.js'
+import { StoreError } from '../tasks/index.js'
 
 export interface ArchiveStart extends EngineRequest {
   readonly kind: 'dump' | 'snapshot'

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
+import { makeDirectory } from '../engine/index.js'
 import { DIMENSIONS_MAX, SPOOL_AGE_MS_MAX, SPOOL_BYTES_MAX, SPOOL_READ_BYTES } from './limits.js'
 
 /**
@@ -251,7 +252,7 @@ class VectorFile implements SpooledVectors {
 }
 
 async function created(path: string): Promise<FileHandle> {
-  await mkdir(join(path, '..'), { recursive: true })
+  await makeDirectory(join(path, '..'))
   return open(path, 'w+')
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, rmdirSync, rmSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeDirectory } from '../tasks/index.js'
+import { makeDirectory } from '../engine/index.js'
 import { entriesOf } from './data-directory.js'
 
 /** A data directory that is about to be opened. */

@@ -15,7 +15,6 @@ export type {
 export type { ExportIndex, ExportTarget, IndexExport, PinnedCommit } from './execute/export.js'
 export type { SnapshotSource, WriteSnapshot } from './execute/snapshot-source.js'
 export { INLINE_PAYLOAD_BYTES_MAX, RESTORED_BATCH_UIDS, STORED_TASKS_MAX } from './limits.js'
-export { makeDirectory } from './make-directory.js'
 export { type OpenedTasks, openTasks, type TasksSetup } from './open.js'
 export type { Upgrade } from './recovery/enqueue-upgrade.js'
 export { type Rebuilt, rebuildTaskStore } from './recovery/rebuild.js'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type Embedders, embeddingError, openVectorSpool, type VectorSpool } from '../embedding/index.js'
-import { BackgroundFaults, type Engine, loadScripts, type RunScript } from '../engine/index.js'
+import { BackgroundFaults, type Engine, loadScripts, makeDirectory, type RunScript } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import { optionOf } from '../launch/index.js'
 import { SettingsThread } from '../settings/index.js'
@@ -26,7 +26,6 @@ import {
   STORED_TASKS_MAX,
   WORKING_BATCHES_MAX,
 } from './limits.js'
-import { makeDirectory } from './make-directory.js'
 import { instanceStore, queue, webhookStore } from './queue.js'
 import { enqueueUpgrade, type Upgrade } from './recovery/enqueue-upgrade.js'
 import { type Quarantine, quarantineIn } from './recovery/orphans.js'

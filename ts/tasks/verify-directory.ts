@@ -1,9 +1,10 @@
 /** Finds the damaged files of a data directory that no server has open. */
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Engine } from '../engine/index.js'
+import { makeDirectory } from '../engine/index.js'
 import { claim, copyStoreAtRest, requireFree } from '../sqlite/index.js'
 import { catalogueFilePath, readCatalogueFile } from './catalogue/catalogue-file.js'
 import { STORE_BYTES_MAX } from './limits.js'
@@ -54,7 +55,7 @@ export async function verifyDirectory(
     return [unusable(directory, refusal(directory, reason)), ...(await withoutStore(engine, checked))]
   const copy = await mkdtemp(join(tmpdir(), 'siftd-verify-'))
   try {
-    await mkdir(dirname(storePath(copy)), { recursive: true })
+    await makeDirectory(dirname(storePath(copy)))
     await copyStoreAtRest(storePath(directory), storePath(copy))
     const store = await openStoreClient(
       {

@@ -5,7 +5,7 @@
  * index is first used.
  */
 import { randomInt } from 'node:crypto'
-import { mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CACHE_BYTES_MIN } from '../../launch/index.js'
 import { parsedSettings } from '../../settings/index.js'
@@ -35,6 +35,7 @@ import type {
 } from '../engine.js'
 import { EngineError } from '../engine-error.js'
 import { requireIndexId } from '../index-id.js'
+import { makeDirectory } from '../make-directory.js'
 import { newestFile } from '../newest-file.js'
 import type {
   DocumentRequest,
@@ -135,7 +136,7 @@ export class LocalEngine implements BareEngine {
 
   /** @param report receives the faults of background work */
   static async open(options: FallbackOptions, report: ReportFault): Promise<LocalEngine> {
-    await mkdir(options.directory, { recursive: true })
+    await makeDirectory(options.directory)
     return new LocalEngine(options, report)
   }
 
@@ -197,7 +198,7 @@ export class LocalEngine implements BareEngine {
   }
 
   async prepare(index: IndexId, batch: Batch, stop?: Stop): Promise<Prepared> {
-    await mkdir(this.path(index), { recursive: true })
+    await makeDirectory(this.path(index))
     const open = await this.opened(index)
     if (open.pending !== null) throw new Error(`index ${index} has a prepared batch already`)
     const ticket = ++this.tickets

@@ -1,8 +1,9 @@
 /** An index in memory, its files, and its pending batch and background work. */
-import { mkdir, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defaultIndexSettings } from '../../settings/index.js'
 import type { BackgroundFaultKind } from '../background-faults.js'
+import { makeDirectory } from '../make-directory.js'
 import { adoptionOf } from './adoption.js'
 import type { Dictionaries } from './analysis/words/index.js'
 import { type Cache, OwnedCache } from './cache.js'
@@ -177,7 +178,7 @@ export async function openIndex(
   { closing, report, cache, followsFiles, installed }: Opening,
 ): Promise<OpenIndex> {
   if (!followsFiles) {
-    await mkdir(directory, { recursive: true })
+    await makeDirectory(directory)
     await syncDirectory(join(directory, '..'))
   }
   const snapshot = await usableSnapshot(join(directory, SNAPSHOT_FILE))

@@ -1,6 +1,7 @@
-import { appendFile, mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { appendFile, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FastifyBaseLogger } from 'fastify'
+import { makeDirectory } from '../../engine/index.js'
 import { hashedText } from './hashed-text.js'
 import { dayOf, dayOfName, fileName, readDay, rewriteDay, startLine, tallyLine } from './history-file.js'
 import { HISTORY_DAY_BYTES_MAX, HISTORY_DAYS_MAX, HISTORY_FLUSH_MS, HISTORY_WAITING_MAX } from './limits.js'
@@ -43,7 +44,7 @@ export class QueryHistory {
     this.#day = dayOf(this.#setup.now())
     this.statistics = new QueryStatistics((tally) => this.#wait(tally))
     this.#work = this.#safely(async () => {
-      await mkdir(setup.folder, { recursive: true })
+      await makeDirectory(setup.folder)
       if (setup.isHashed) await this.#hashAll()
       await this.#removeExpired()
       await this.#readAll(this.statistics)

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import type { ReadEntry } from 'tar'
-import { makeDirectory } from '../../tasks/index.js'
+import { makeDirectory } from '../../engine/index.js'
 import { ArchiveError } from './archive-error.js'
 import { BYTES_AFTER_END_MAX, DISK_BYTES_LEFT, ENTRIES_MAX, PATH_BYTES_MAX } from './limits.js'
 

@@ -1,7 +1,8 @@
 /** Restores a data directory from a snapshot. */
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { checksumOf, makeDirectory, openRestore } from '../../tasks/index.js'
+import { makeDirectory } from '../../engine/index.js'
+import { checksumOf, openRestore } from '../../tasks/index.js'
 import { ArchiveError } from './archive-error.js'
 import { type Unpacked, unpack } from './archive-reader.js'
 import { requiredJsonOf } from './entries.js'

@@ -1,7 +1,7 @@
 /** Writes an instance to a dump. */
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { documentPages } from '../../engine/index.js'
+import { documentPages, makeDirectory } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import { type IndexSettings, parsedSettings } from '../../settings/index.js'
 import type { Rule } from '../../tasks/index.js'
@@ -12,7 +12,6 @@ import {
   type FrozenDocuments,
   type FrozenInstance,
   isDiskFull,
-  makeDirectory,
   noSpace,
   type WriteDump,
 } from '../../tasks/index.js'

@@ -1,14 +1,9 @@
 /** Writes a copy of a data directory to one file, concurrently with writes. */
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
+import { makeDirectory } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
-import {
-  isDiskFull,
-  makeDirectory,
-  noSpace,
-  type SnapshotSource,
-  type WriteSnapshot,
-} from '../../tasks/index.js'
+import { isDiskFull, noSpace, type SnapshotSource, type WriteSnapshot } from '../../tasks/index.js'
 import type { ArchivedFile, ArchiveWriter } from './archive-writer.js'
 import { CONTENTS_FILE, contentsText, ENGINE_FILE, INDEXES, STORE_FILE, UPLOADS } from './snapshot-files.js'
 import { syncNames } from './sync-names.js'

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
+import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Rescued } from '../../engine/index.js'
+import { makeDirectory } from '../../engine/index.js'
 import { counted } from '../../parse/index.js'
 import { defaultIndexSettings } from '../../settings/index.js'
 import {
@@ -91,7 +92,7 @@ async function rescueIndex(
   const { uid, id } = index
   const damages = findings.map(textOf)
   progress(`rescuing the documents of ${uid}`, 0, 0)
-  await mkdir(join(directory, RESCUED_DIRECTORY), { recursive: true, mode: 0o700 })
+  await makeDirectory(join(directory, RESCUED_DIRECTORY), 0o700)
   const documents = join(directory, RESCUED_DIRECTORY, `${UNFINISHED_PREFIX}${id}.ndjson`)
   const path = queue.directoryOf(index)
   const rescued = existsSync(path) ? await engine.rescue(id, documents) : await emptyRescue(path, documents)

@@ -1,9 +1,10 @@
 /** Makes data directories from a bucket, and sets aside data that the bucket does not have. */
-import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeDirectory } from '../../engine/index.js'
 import { copyState, entriesOf, markDataDirectory, recordEngine, setCopyState } from '../../instance/index.js'
 import { LaunchError, type LaunchOptions } from '../../launch/index.js'
-import { dropPrepared, makeDirectory } from '../../tasks/index.js'
+import { dropPrepared } from '../../tasks/index.js'
 import { type Connected, takeOver } from '../lead/connect.js'
 import type { Until } from '../log/until.js'
 import { repeatingStore } from '../object-store/index.js'
@@ -163,7 +164,7 @@ export async function setAside(directory: string, epoch: number, unsent: number)
   let aside = join(directory, `${DIVERGED}${epoch}`)
   for (let number = 1; (await entriesOf(aside)).length > 0; number++)
     aside = join(directory, `${DIVERGED}${epoch}-${number}`)
-  await mkdir(aside, { recursive: true })
+  await makeDirectory(aside)
   const note = { epoch, unsentTransactions: unsent, setAsideAt: new Date().toISOString() }
   await writeFile(join(aside, DIVERGED_NOTE), `${JSON.stringify(note, null, 2)}\n`, { flush: true })
   for (const name of names) await rename(join(directory, name), join(aside, name))

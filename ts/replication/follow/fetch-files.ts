@@ -1,8 +1,9 @@
 /** Downloads the files of an index from a bucket. */
 import { type BigIntStats, constants } from 'node:fs'
-import { copyFile, type FileHandle, mkdir, open, readdir, rename, rm, stat, truncate } from 'node:fs/promises'
+import { copyFile, type FileHandle, open, readdir, rename, rm, stat, truncate } from 'node:fs/promises'
 import { dirname, join, normalize, relative, sep } from 'node:path'
 import { crc32 } from 'node:zlib'
+import { makeDirectory } from '../../engine/index.js'
 import { bytesOf, type FilePart, type IndexFiles, isFileName } from '../log/file-parts.js'
 import { PART_BYTES_MAX } from '../object-store/limits.js'
 import { partsAhead } from '../object-store/parts-ahead.js'
@@ -53,7 +54,7 @@ export async function fetchFiles(
   read: ReadPart,
   written: (bytes: number) => void,
 ): Promise<void> {
-  await mkdir(directory, { recursive: true })
+  await makeDirectory(directory)
   const incomplete = await incompleteFiles({ present, files }, directory)
   const isCommit = ({ name }: IncompleteFile): boolean => COMMIT_FILE.test(name)
   const stages = [incomplete.filter((file) => !isCommit(file)), incomplete.filter(isCommit)]
@@ -74,7 +75,7 @@ async function fetchFile(
   written: (bytes: number) => void,
 ): Promise<void> {
   const path = join(directory, within(name))
-  await mkdir(dirname(path), { recursive: true })
+  await makeDirectory(dirname(path))
   if (how === 'copied') await copyFile(path, `${path}${FETCHED}`, constants.COPYFILE_FICLONE)
   if (how === 'copied' || how === 'resumed') await truncate(`${path}${FETCHED}`, bytesOf(kept))
   const file = await open(how === 'appended' ? path : `${path}${FETCHED}`, how === 'new' ? 'w' : 'r+')
@@ -234,7 +235,7 @@ export async function copyNames(from: string, to: string, names: Iterable<string
   for (const name of names) {
     if (!found.has(name) || known.has(name)) continue
     const path = join(to, within(name))
-    await mkdir(dirname(path), { recursive: true })
+    await makeDirectory(dirname(path))
     await copyFile(join(from, name), path, constants.COPYFILE_FICLONE)
   }
 }

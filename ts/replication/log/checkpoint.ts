@@ -6,12 +6,12 @@
  * and one less otherwise. The data that it references is in separate objects.
  */
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { crc32, createGunzip, createGzip, gunzipSync, gzip } from 'node:zlib'
+import { makeDirectory } from '../../engine/index.js'
 import {
   CHECKPOINT_BYTES_MAX,
   CHECKPOINT_CONTENT_BYTES_MAX,
@@ -223,7 +223,7 @@ export async function fetchImage(
       throw new DamagedPartError(`the object ${key} is damaged: a part of the task store`)
     return found
   }
-  await mkdir(dirname(path), { recursive: true })
+  await makeDirectory(dirname(path))
   const written = createWriteStream(path, { flush: true })
   try {
     await pipeline(Readable.from(partsAhead(parts, read)), createGunzip(), written, { signal })

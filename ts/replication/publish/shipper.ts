@@ -1,6 +1,7 @@
-import { mkdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Engine, Pin } from '../../engine/index.js'
+import { makeDirectory } from '../../engine/index.js'
 import {
   catalogueIn,
   type OutgoingChanges,
@@ -286,7 +287,7 @@ export class Shipper {
   #clear(): Promise<unknown> {
     const { scratch } = this.#setup
     this.#cleared ??= rm(scratch, { recursive: true, force: true })
-      .then(() => mkdir(scratch, { recursive: true }))
+      .then(() => makeDirectory(scratch))
       .catch((error: unknown) => {
         // Retried with the next log record.
         this.#cleared = null

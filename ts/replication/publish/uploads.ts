@@ -1,7 +1,8 @@
 /** Uploaded bodies of enqueued tasks. The bucket stores them under `spool/`, in parts numbered from 0. */
 import { createReadStream } from 'node:fs'
-import { mkdir, open } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { makeDirectory } from '../../engine/index.js'
 import { type NeededUpload, type OutgoingChanges, uploadsPath } from '../../tasks/index.js'
 import { UPLOAD_PART_BYTES } from '../limits.js'
 import { inParts } from '../log/in-parts.js'
@@ -66,7 +67,7 @@ export async function fetchUploads(
 ): Promise<readonly string[]> {
   const missing: string[] = []
   if (uploads.length === 0) return missing
-  await mkdir(uploadsPath(directory), { recursive: true })
+  await makeDirectory(uploadsPath(directory))
   for (const { name, bytes } of uploads) {
     if (!FILE_NAME.test(name)) throw new DamagedPartError(`no upload has the name ${JSON.stringify(name)}`)
     const file = await open(join(uploadsPath(directory), name), 'w')

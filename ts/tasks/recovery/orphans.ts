@@ -1,7 +1,8 @@
 /** Removes or quarantines directories and uploads that the task store does not name. */
-import { mkdir, rename } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BatchReport, Engine, IndexId } from '../../engine/index.js'
+import { makeDirectory } from '../../engine/index.js'
 import type { TaskLog } from '../execute/batch-context.js'
 import type { Spool } from '../spool.js'
 import { indexPath, lostPath } from '../store/paths.js'
@@ -21,7 +22,7 @@ export interface Quarantine {
 export function quarantineIn(directory: string, now: () => Date = () => new Date()): Quarantine {
   const moved = async (from: string, name: string): Promise<string> => {
     const target = join(lostPath(directory), name)
-    await mkdir(lostPath(directory), { recursive: true })
+    await makeDirectory(lostPath(directory))
     await rename(from, target)
     return target
   }

@@ -1,7 +1,13 @@
 /** Creates a new task store for indexes whose store is lost or damaged. */
-import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { copyFile, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type BatchReport, type Engine, EngineError, type IndexId } from '../../engine/index.js'
+import {
+  type BatchReport,
+  type Engine,
+  EngineError,
+  type IndexId,
+  makeDirectory,
+} from '../../engine/index.js'
 import {
   claim,
   DriverLoadError,
@@ -59,7 +65,7 @@ export interface Rebuilt {
 export async function rebuildTaskStore(directory: string, engine: Engine): Promise<Rebuilt> {
   const aside = join(lostPath(directory), stampOf(new Date()))
   const tasks = join(directory, 'tasks')
-  await mkdir(tasks, { recursive: true })
+  await makeDirectory(tasks)
   const release = await claim(join(tasks, 'lock'))
   release()
   const old = await salvage(tasks)
@@ -84,7 +90,7 @@ export async function rebuildTaskStore(directory: string, engine: Engine): Promi
   } finally {
     await store.close()
   }
-  await mkdir(aside, { recursive: true })
+  await makeDirectory(aside)
   await rename(tasks, join(aside, 'tasks'))
   if (hasUploads) await rename(uploads, join(aside, 'update_files'))
   // A crash between these renames leaves no store, or a store that ends before the mark of the old one. The next start

@@ -11,8 +11,8 @@
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { makeDirectory } from '../../engine/index.js'
 import { syncNames } from '../../sqlite/index.js'
-import { makeDirectory } from '../make-directory.js'
 import { markPath, storePath } from './paths.js'
 
 const CHOSEN = 'next-store'
