@@ -72,9 +72,3 @@ export const incompleteReads = (all: readonly StrongRead[]): readonly string[] =
     const missing = asked.filter((one) => !found.includes(one))
     return missing.length === 0 ? [] : [`a strong read on ${server} lacks ${kind} ${missing.join(', ')}`]
   })
-
-/** Returns the value that the given share of all values does not exceed; null: there are no values. */
-export function percentile(values: readonly number[], share: number): number | null {
-  const sorted = values.toSorted((one, other) => one - other)
-  return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? null
-}

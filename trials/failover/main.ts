@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startStore } from '../../__test__/support/store-servers.js'
 import { withinMinutes } from '../deadline.js'
-import { percentile } from './history.js'
+import { percentile } from '../percentile.js'
 import { failovers, type Kind, kinds } from './trial.js'
 
 const help = `npm run trials -- failover [options]

@@ -16,6 +16,7 @@ each takeover.
   --rounds N         takeovers                           (default 200)
   --engine NAME      native or fallback                  (default fallback)
   --seed S           seed of the load and the failures   (default 1)
+  --delay-ms N       longest delay of a call             (default 20)
   --minutes N        stop after that time                (default: no limit)`
 
 const { values } = parseArgs({
@@ -23,6 +24,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '200' },
     engine: { type: 'string', default: 'fallback' },
     seed: { type: 'string', default: '1' },
+    'delay-ms': { type: 'string', default: '20' },
     minutes: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
@@ -36,6 +38,7 @@ const directory = await mkdtemp(join(tmpdir(), 'siftd-takeover-'))
 try {
   const problems = await takeovers({
     ...{ engine: values.engine, seed: Number(values.seed), rounds: Number(values.rounds), directory },
+    delayMs: Number(values['delay-ms']),
     shouldContinue: withinMinutes(values.minutes),
     store: await startStore({ teardown: (end) => void ends.push(end) }, 'gofakes3'),
     report: (line) => console.log(line),

@@ -11,6 +11,7 @@ import { startFaultProxy } from '../../__test__/support/fault-proxy.js'
 import { numbers } from '../../__test__/support/numbers.js'
 import { program } from '../../__test__/support/program.js'
 import { accessKeyId, bucket, secretAccessKey } from '../../__test__/support/store-servers.js'
+import { percentile } from '../percentile.js'
 
 export interface TakeoverSetup {
   readonly engine: string
@@ -20,6 +21,8 @@ export interface TakeoverSetup {
   readonly store: string
   /** An empty directory. */
   readonly directory: string
+  /** Longest delay of a call to the bucket. Default: 20. */
+  readonly delayMs?: number
   /** Called before each round. False ends the trial early. Default: always true. */
   readonly shouldContinue?: () => boolean
   report(line: string): void
@@ -29,21 +32,30 @@ export interface TakeoverSetup {
 const ENDS = ['killed', 'stopped', 'asleep'] as const
 
 const CLIENTS = 4
+/** Longest pause of a client between two writes. Each round has its own. */
+const PAUSE_MS_MAX = 200
 
 /** @returns a line for each problem */
 export async function takeovers(setup: TakeoverSetup): Promise<readonly string[]> {
   const { engine, seed, rounds, store, directory, report } = setup
   const random = numbers(seed)
-  const proxy = await startFaultProxy({ store, lot: numbers(seed + 1), failing: 0.1, delayMs: 20 })
+  const proxy = await startFaultProxy({
+    store,
+    lot: numbers(seed + 1),
+    failing: 0.1,
+    delayMs: setup.delayMs ?? 20,
+  })
   const problems: string[] = []
   const acknowledged = new Set<number>()
+  const times: number[] = []
   let next = 0
   let writer: Server | null = null
   try {
     for (let round = 0; round < rounds && (setup.shouldContinue?.() ?? true); round++) {
       const before: Server | null = writer
       const end = ENDS[Math.floor(random() * ENDS.length)]!
-      const clients = before === null ? null : load(before, () => next++, acknowledged)
+      const clients =
+        before === null ? null : load(before, () => next++, acknowledged, random() * PAUSE_MS_MAX)
       if (clients !== null) await pause(300 + random() * 2_000)
       if (before !== null) {
         if (end === 'killed') await before.kill()
@@ -51,7 +63,9 @@ export async function takeovers(setup: TakeoverSetup): Promise<readonly string[]
         if (end === 'asleep') before.signal('SIGSTOP')
       }
       if (end !== 'asleep') await clients?.end()
+      const began = performance.now()
       writer = await started(engine, join(directory, `${round % 2}`), proxy.origin)
+      if (before !== null) times.push(performance.now() - began)
       // The first acknowledged document implies a first checkpoint, from which another server can take over.
       if (before === null) await firstDocument(writer, next++, acknowledged)
       if (end === 'asleep' && before !== null) {
@@ -73,6 +87,10 @@ export async function takeovers(setup: TakeoverSetup): Promise<readonly string[]
         `${round}: ${before === null ? 'begun' : end}, ${acknowledged.size} acknowledged, ${missing.length} missing`,
       )
     }
+    if (times.length > 0)
+      report(
+        `start to leader: p50 ${Math.round(percentile(times, 0.5)!)} ms, p99 ${Math.round(percentile(times, 0.99)!)} ms`,
+      )
     report([...proxy.counts].map(([fate, count]) => `${fate} ${count}`).join(', '))
   } finally {
     await writer?.kill()
@@ -165,14 +183,14 @@ async function firstDocument(server: Server, id: number, acknowledged: Set<numbe
 }
 
 /** Starts clients that add documents until `end` is called. */
-function load(server: Server, nextId: () => number, acknowledged: Set<number>) {
+function load(server: Server, nextId: () => number, acknowledged: Set<number>, pauseMs: number) {
   let isOn = true
   const client = async (): Promise<void> => {
     while (isOn) {
       const id = nextId()
       const status = await server.add([{ id, text: `thing ${id}` }])
       if (status === 202) acknowledged.add(id)
-      else await pause(50)
+      await pause(status === 202 ? pauseMs : 50)
     }
   }
   const running = Promise.all(Array.from({ length: CLIENTS }, client))

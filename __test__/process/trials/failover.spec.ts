@@ -5,9 +5,9 @@ import {
   fallenPositions,
   formerEpochs,
   incompleteReads,
-  percentile,
 } from '../../../trials/failover/history.js'
 import { failovers } from '../../../trials/failover/trial.js'
+import { percentile } from '../../../trials/percentile.js'
 import { tempDir } from '../../backup/archives.js'
 import { testEngine } from '../../support/server.js'
 import { startStore, storeServer } from '../../support/store-servers.js'
