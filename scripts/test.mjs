@@ -24,6 +24,8 @@ import {
 } from './setup.mjs'
 import { fail, finish, step, took } from './steps.mjs'
 
+/** A run with more failed files than this is broken, not unstable. */
+const unstableFilesMax = 2
 const isCi = Boolean(process.env.CI)
 const tiers = { quick, lint, process: processTier }
 const chosen = process.argv.slice(2)
@@ -137,9 +139,6 @@ async function lint() {
       })
   } else if (isCi) fail('clippy is not installed')
 }
-
-/** A run with more failed files than this is broken, not unstable. */
-const unstableFilesMax = 2
 
 /**
  * Returns the arguments to run the failed files of a run again, one at a time, or null if the run fails. Waits that are
