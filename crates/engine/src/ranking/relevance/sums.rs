@@ -120,8 +120,9 @@ impl<'c> Sums<'c> {
         }
     }
 
-    /// Returns true if looking for documents to [exclude](Self::exclude) may pay before a pass over `postings` postings.
-    /// None can be excluded until a sum exceeds what others can reach, and looking takes time for each document.
+    /// Returns true if a search for documents to [exclude](Self::exclude) may save time before a pass over `postings`
+    /// postings. The search visits every scored document. It finds nothing while no sum is above what an unscored
+    /// document can reach.
     pub(super) fn may_exclude(&self, postings: u64, rest: Growth) -> bool {
         let documents = self.left.as_ref().unwrap_or(&self.documents).len() as u64;
         documents <= postings && self.greatest > self.grown(Total::default(), rest)
@@ -135,7 +136,7 @@ impl<'c> Sums<'c> {
             Some(left) => (left, true),
             None => (&self.documents, false),
         };
-        // The universe comes last, because looking there takes longest.
+        // The universe is tested last, because this test takes longest.
         let counts = |docid: u32| is_left || universe.contains(docid);
         let better = known.iter().filter(|docid| self.totals[**docid as usize].sum > unseen);
         let mut scores: Vec<u32> = better
