@@ -1,5 +1,7 @@
 /** `siftd` without arguments at a terminal, which `script` of util-linux simulates. */
+
 import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { tempDir } from '../../backup/archives.js'
 import { freePort } from '../../support/daemon.js'
@@ -13,6 +15,8 @@ const terminal: Requirement = {
     : 'no `script` of util-linux',
   isDemanded: false,
 }
+
+const CTRL_C = '\u0003'
 
 for (const [args, isShown] of [
   [[], true],
@@ -32,7 +36,12 @@ for (const [args, isShown] of [
           ...{ SVC_HTTP_ADDR: `127.0.0.1:${port}`, SVC_ENGINE: 'fallback' },
         },
       })
-      t.teardown(() => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL'))
+      // The server has a session of its own, so a kill of `script` would leave it running.
+      t.teardown(async () => {
+        if (child.exitCode !== null || child.signalCode !== null) return
+        child.stdin.write(CTRL_C)
+        await once(child, 'close')
+      })
       let text = ''
       const url = `http://127.0.0.1:${port}`
       const shown = new Promise<void>((resolve, reject) => {
