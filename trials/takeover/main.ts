@@ -17,6 +17,7 @@ each takeover.
   --engine NAME      native or fallback                  (default fallback)
   --seed S           seed of the load and the failures   (default 1)
   --delay-ms N       longest delay of a call             (default 20)
+  --failing N        share of the calls that fail        (default 0.1)
   --minutes N        stop after that time                (default: no limit)`
 
 const { values } = parseArgs({
@@ -25,6 +26,7 @@ const { values } = parseArgs({
     engine: { type: 'string', default: 'fallback' },
     seed: { type: 'string', default: '1' },
     'delay-ms': { type: 'string', default: '20' },
+    failing: { type: 'string', default: '0.1' },
     minutes: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
@@ -39,6 +41,7 @@ try {
   const problems = await takeovers({
     ...{ engine: values.engine, seed: Number(values.seed), rounds: Number(values.rounds), directory },
     delayMs: Number(values['delay-ms']),
+    failing: Number(values.failing),
     shouldContinue: withinMinutes(values.minutes),
     store: await startStore({ teardown: (end) => void ends.push(end) }, 'gofakes3'),
     report: (line) => console.log(line),

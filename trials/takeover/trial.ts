@@ -23,6 +23,8 @@ export interface TakeoverSetup {
   readonly directory: string
   /** Longest delay of a call to the bucket. Default: 20. */
   readonly delayMs?: number
+  /** Share of the calls to the bucket that fail. Default: 0.1. */
+  readonly failing?: number
   /** Called before each round. False ends the trial early. Default: always true. */
   readonly shouldContinue?: () => boolean
   report(line: string): void
@@ -42,7 +44,7 @@ export async function takeovers(setup: TakeoverSetup): Promise<readonly string[]
   const proxy = await startFaultProxy({
     store,
     lot: numbers(seed + 1),
-    failing: 0.1,
+    failing: setup.failing ?? 0.1,
     delayMs: setup.delayMs ?? 20,
   })
   const problems: string[] = []
