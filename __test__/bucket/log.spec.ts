@@ -227,7 +227,7 @@ test('a log record with any changed byte is refused', (t) => {
 })
 
 for (const { what, records, bytes, mostAtOnce } of [
-  { what: 'many records', records: 80, bytes: 10, mostAtOnce: 32 },
+  { what: 'many records', records: 160, bytes: 10, mostAtOnce: 64 },
   { what: 'large records', records: 6, bytes: 5 * 2 ** 20, mostAtOnce: 3 },
   { what: 'no records', records: 0, bytes: 0, mostAtOnce: 1 },
 ])
@@ -261,3 +261,38 @@ for (const { what, records, bytes, mostAtOnce } of [
     )
     t.true(most <= mostAtOnce && most >= mostAtOnce / 2, String(most))
   })
+
+test('cached records are read once, up to the limit, and again after the cache is dropped', async (t) => {
+  const real = memoryStore()
+  const head = { kind: 'changes', instanceUid: 'i', epoch: 0, writtenAt: 0, ...unnamed } as const
+  for (let seq = 0; seq < 10; seq++)
+    real.objects.set(
+      recordKey(seq),
+      encodeRecord({ ...head, writeId: String(seq), body: Buffer.alloc(1_000, seq) }),
+    )
+  let gets = 0
+  const store: ObjectStore = {
+    ...real,
+    get(...given) {
+      gets++
+      return real.get(...given)
+    },
+  }
+  const log = new Log({ store, readAhead: 1, wait: async () => undefined, onRetry: () => undefined })
+  const { signal } = new AbortController()
+  /** Reads the log. @returns the number of calls, of which one finds the end */
+  const calls = async (): Promise<number> => {
+    const before = gets
+    let seq = 0
+    for await (const { writeId } of log.records(0, signal)) t.is(writeId, String(seq++))
+    t.is(seq, 10)
+    return gets - before
+  }
+  t.is(await calls(), 11)
+  t.is(await calls(), 11)
+  log.cacheRecords(5_000)
+  t.is(await calls(), 11)
+  t.is(await calls(), 8)
+  log.cacheRecords(0)
+  t.is(await calls(), 11)
+})

@@ -24,6 +24,9 @@ export const LARGE_UPLOADS_MAX = 4
 /** Bytes of cached inline parts. The cache avoids reading their log records again. */
 export const INLINE_KEPT_BYTES = 64 * 2 ** 20
 
+/** Bytes of log records that a start keeps in memory, since it may have to read them twice. */
+export const START_RECORDS_BYTES = 32 * 2 ** 20
+
 /** Bytes of log records that a copy applies together. It applies at least one record. */
 export const ROUND_BYTES = 16 * 2 ** 20
 
@@ -35,7 +38,7 @@ export const CHECKPOINT_BYTES = 64 * 2 ** 20
  * Estimated milliseconds of reading the records after the newest checkpoint, from which the next one is made. The
  * estimate uses the mean duration of calls. Fewer records than `REPLAY_RECORDS_MIN` never cause a checkpoint this way.
  */
-export const REPLAY_MS = 2_000
+export const REPLAY_MS = 1_000
 export const REPLAY_RECORDS_MIN = 200
 
 /** A checkpoint is not made before reading the records takes 1/REPLAY_PART of the time of the last checkpoint. */

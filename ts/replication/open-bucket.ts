@@ -30,7 +30,7 @@ export interface OpenedBucket {
   readonly repeating: Repeating
   /** Tracks whether the bucket answers. */
   readonly reachability: Reachability
-  /** Probes the store once. @throws UnfitStoreError, BucketError */
+  /** Probes the store, unless it was found fit before. Calls at the same time share a probe. @throws UnfitStoreError, BucketError */
   requireFit(signal: AbortSignal): Promise<void>
   /** Sets the handler of failed calls; null: they are logged, at most one per `AWAY_LOG_MS`. */
   onFailure(failed: ((error: BucketError) => void) | null): void
@@ -69,10 +69,23 @@ export function openBucket({ options, outbound, log, env, readText }: BucketRequ
     onRetry: (error) => failed(error),
   }
   let isFit = false
+  let probing: Promise<void> | null = null
   return {
     async requireFit(signal) {
-      if (!isFit) await probe(store, repeating, signal)
-      isFit = true
+      while (!isFit) {
+        if (probing !== null) {
+          // If the other call was aborted, this one probes itself.
+          await probing.catch(() => undefined)
+          continue
+        }
+        probing = probe(store, repeating, signal)
+        try {
+          await probing
+          isFit = true
+        } finally {
+          probing = null
+        }
+      }
     },
     store,
     log: new Log({ store, ...repeating }),

@@ -42,15 +42,19 @@ const DIVERGED_KEPT = 2
 export const isEmpty = async (directory: string): Promise<boolean> =>
   (await entriesOf(directory)).every((name) => name.startsWith(DIVERGED))
 
-/** Applies the log to a copy up to its end, then takes the log over. @throws BucketError, errors of damaged objects */
+/** Applies the log to a copy up to its end, then takes the log over. @throws UnfitStoreError, BucketError, errors of damaged objects */
 export async function takeOverCopy(
   request: DirectoryRequest,
   options: Pick<LaunchOptions, 'advertisedUrl' | 'candidate'>,
 ): Promise<Connected> {
   await beginCopy(request)
+  const { bucket, signal } = request
+  const fit = bucket.requireFit(signal)
+  // The result is awaited before the takeover.
+  fit.catch(() => undefined)
   for (;;) {
     try {
-      return await takeOverOnce(request, options)
+      return await takeOverOnce(request, options, fit)
     } catch (error) {
       if (!(error instanceof LogTruncatedError)) throw error
     }
@@ -60,6 +64,7 @@ export async function takeOverCopy(
 async function takeOverOnce(
   request: DirectoryRequest,
   { advertisedUrl: address, candidate }: Pick<LaunchOptions, 'advertisedUrl' | 'candidate'>,
+  fit: Promise<void>,
 ): Promise<Connected> {
   const { bucket, directory, signal, version, origin } = request
   const { copy, replica, target } = await openCopy(await copySetup(request, null), signal)
@@ -73,6 +78,7 @@ async function takeOverOnce(
       ...{ writer, next: copy.next, known: { state: copy.state, base: copy.base } },
       heartbeats: candidate !== 'no',
     }
+    await fit
     const taken = await takeOver(bucket, successor, (seq, record) => copy.take(seq, record), signal)
     await copy.settle(target, signal)
     const store = repeatingStore(bucket.store, bucket.repeating)

@@ -58,6 +58,8 @@ export interface Connected {
  */
 export async function connect(place: Place, claimant: Claimant, signal: AbortSignal): Promise<Connected> {
   const { outgoing, takesOver, instanceUid } = claimant
+  // Runs while the log is read. The result is awaited below, or by a takeover that follows.
+  if (takesOver) claimant.requireFit?.(signal).catch(() => undefined)
   const noted = await outgoing.position()
   const position = noted ?? -1
   const { outbox: writer, newest } = await outgoing.facts()
@@ -76,7 +78,7 @@ export async function connect(place: Place, claimant: Claimant, signal: AbortSig
     )
   if (own.fence !== null && (own.isBehind || (!isOwn && !takesOver)))
     throw new SupersededError(own.fence, own.isBehind)
-  // Tested last: a server that is superseded must not wait for it.
+  // Awaited last: a server that is superseded must not wait for it.
   await claimant.requireFit?.(signal)
   // Marks the directory as kept in the bucket before it has sent anything.
   if (noted === null) await outgoing.sent(0, -1)
@@ -149,8 +151,7 @@ async function connectedAs(
   const { known, writer: identity, address } = successor
   // If a newer checkpoint was published meanwhile, it has moved files, and their old records may be gone. So the state
   // is read again. `Garbage` keeps all objects that the checkpoint found here, and the records after it, reference.
-  const base = await place.log.newestCheckpoint(signal)
-  const isCurrent = known !== null && known.base === base
+  const isCurrent = known !== null && known.base === writer.checkpointAtFence
   const own = { position: writer.epoch, writer: identity }
   const current = isCurrent ? known : await readOwnState(place, own, signal)
   const fence = { seq: writer.epoch, writer: identity, address, ...aboutOf(successor) }

@@ -9,7 +9,7 @@ import { roleOf } from '../elect/role-of.js'
 import { type DirectoryRequest, isEmpty, restoreMoment, takeOverCopy } from '../follow/copy-directory.js'
 import { LogTruncatedError } from '../follow/instance-copy.js'
 import { makeCopy, openFollower } from '../follow/open-follower.js'
-import { GARBAGE_AGE_MS } from '../limits.js'
+import { GARBAGE_AGE_MS, START_RECORDS_BYTES } from '../limits.js'
 import { NewerFormatError } from '../log/format.js'
 import { repeatingStore } from '../object-store/index.js'
 import { asLaunchError, originOf } from '../open-bucket.js'
@@ -25,7 +25,8 @@ import { type Connected, connect, ForeignLogError, SupersededError } from './con
 
 /** @throws LaunchError; the reason of the signal */
 export async function openReplicated(request: ReplicationRequest): Promise<ReplicatedInstance> {
-  const { signal } = request
+  const { signal, bucket } = request
+  bucket.log.cacheRecords(START_RECORDS_BYTES)
   try {
     const isSuperseded =
       (await copyState(request.directory)) === 'superseded' && !request.options.bucketTakeOver
@@ -40,6 +41,8 @@ export async function openReplicated(request: ReplicationRequest): Promise<Repli
   } catch (error) {
     signal.throwIfAborted()
     throw asLaunchError(error)
+  } finally {
+    bucket.log.cacheRecords(0)
   }
 }
 
@@ -112,7 +115,6 @@ async function prepare(request: ReplicationRequest): Promise<Connected | 'moment
   }
   try {
     if (options.bucketUntil === null) {
-      await bucket.requireFit(signal)
       return await takeOverCopy(copying, options)
     }
     const { position, missing } = await restoreMoment(copying, options.bucketUntil)

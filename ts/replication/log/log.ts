@@ -4,6 +4,7 @@ import { BucketError, type ObjectStore } from '../object-store/object-store.js'
 import { pauseMs, type Repeating, repeated } from '../object-store/repeating.js'
 import { DamagedRecordError, decodeRecord, encodeRecord, type LogRecord } from './log-record.js'
 import { readAhead } from './read-ahead.js'
+import { RecordCache } from './record-cache.js'
 
 /** Key of a log record. Numbers are padded to twenty digits, so that keys sort by number. */
 export const recordKey = (seq: number): string => `log/${padded(seq)}`
@@ -73,6 +74,7 @@ export interface Candidate extends Claim {
 /** A log of numbered records in an object store. */
 export class Log {
   readonly #setup: LogSetup
+  readonly #cache = new RecordCache()
 
   constructor(setup: LogSetup) {
     this.#setup = setup
@@ -92,8 +94,21 @@ export class Log {
     signal: AbortSignal,
     last = Number.POSITIVE_INFINITY,
   ): AsyncGenerator<LogRecord, void> {
-    const read = (seq: number, both: AbortSignal) => this.read(seq, both)
+    const read = async (seq: number, both: AbortSignal) => {
+      const record = this.#cache.get(seq) ?? (await this.read(seq, both))
+      if (record !== null) this.#cache.add(seq, record)
+      return record
+    }
     return readAhead(read, { from, last }, signal, this.#setup.readAhead)
+  }
+
+  /**
+   * Keeps the records that `records` reads in memory from now on. A server that finds at its start that it was
+   * replaced reads the same records again for its copy.
+   * @param bytesMax limit of the bytes of all bodies; 0: keeps no records
+   */
+  cacheRecords(bytesMax: number): void {
+    this.#cache.resize(bytesMax)
   }
 
   /** Returns the last record that each checkpoint covers, ascending. */
@@ -125,7 +140,7 @@ export class Log {
       // If a checkpoint is at or beyond the fence, the number of the fence may have been free only because the former
       // record was deleted as garbage.
       const newest = await this.newestCheckpoint(signal)
-      if (newest === null || newest < fence) return new LogWriter(this, candidate, fence)
+      if (newest === null || newest < fence) return new LogWriter(this, candidate, fence, newest)
       next = fence
     }
   }
@@ -141,7 +156,7 @@ export class Log {
     if ((await this.write(next, fence, writeId, signal)) !== null) return null
     // The record after the last one may have been missing because it was deleted as garbage; see `takeOver`.
     const newest = await this.newestCheckpoint(signal)
-    return newest === null || newest < next ? new LogWriter(this, claim, next) : null
+    return newest === null || newest < next ? new LogWriter(this, claim, next, newest) : null
   }
 
   /**
@@ -239,12 +254,15 @@ export class LogWriter {
   readonly #log: Log
   readonly #candidate: Claim
   readonly epoch: number
+  /** The last record that the newest checkpoint covered after the fence was written; null: no checkpoint existed. */
+  readonly checkpointAtFence: number | null
   #next: number
   #fenced: FencedError | null = null
   #isAppending = false
 
-  constructor(log: Log, candidate: Claim, fence: number) {
+  constructor(log: Log, candidate: Claim, fence: number, checkpointAtFence: number | null) {
     this.#log = log
+    this.checkpointAtFence = checkpointAtFence
     this.#candidate = candidate
     this.epoch = fence
     this.#next = fence + 1

@@ -28,7 +28,7 @@ export const PROBE_BYTES = 2 ** 10
 export const RECORD_BYTES_MAX = 64 * 2 ** 20
 
 /** Log records that are read at the same time, and about how many bytes they may have together. */
-export const READ_AHEAD = 32
+export const READ_AHEAD = 64
 export const READ_AHEAD_BYTES = 16 * 2 ** 20
 
 /** Longest inline part of a file. Longer parts are separate objects. */

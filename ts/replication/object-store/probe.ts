@@ -23,6 +23,7 @@ export async function probe(given: ObjectStore, repeating: Repeating, signal: Ab
   const folder = `probe/${randomBytes(8).toString('hex')}/`
   const made = new Set<string>()
   try {
+    await openConnections(store, folder, signal)
     for (let round = 0; round < PROBE_ROUNDS; round++) {
       const key = `${folder}${round}`
       made.add(key)
@@ -39,15 +40,24 @@ export async function probe(given: ObjectStore, repeating: Repeating, signal: Ab
         `${store.name} refuses to create an object whose key is taken, and replaces it`,
       )
   } finally {
-    for (const key of made) await store.delete(key, signal).catch(() => undefined)
+    await Promise.all([...made].map((key) => store.delete(key, signal).catch(() => undefined)))
   }
+}
+
+/** Opens connections, so that the creates arrive at the same time. */
+async function openConnections(
+  store: Pick<ObjectStore, 'get'>,
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const key = `${folder}0`
+  const calls = Array.from({ length: PROBE_CREATES }, () => store.get(key, { bytesMax: PROBE_BYTES, signal }))
+  await Promise.all(calls)
 }
 
 /** Creates one key with many concurrent calls, each with different bytes. */
 async function createAtOnce(store: ObjectStore, key: string, signal: AbortSignal): Promise<void> {
   const bodies = Array.from({ length: PROBE_CREATES }, (_, i) => Buffer.alloc(PROBE_BYTES, `${i} `))
-  // Opens connections first, so that the creates arrive at the same time.
-  await Promise.all(bodies.map(() => store.get(key, { bytesMax: PROBE_BYTES, signal })))
   const outcomes = await Promise.all(bodies.map((body) => createOnce(store, key, body, signal)))
   const winners = bodies.filter((_, i) => outcomes[i] === 'created')
   const found = await store.get(key, { bytesMax: PROBE_BYTES, signal })
