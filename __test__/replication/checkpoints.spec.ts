@@ -15,11 +15,13 @@ import {
   Log,
   MomentGoneError,
   type ObjectStore,
+  openCopy,
   Reachability,
   readOwnState,
   recordKey,
   restoreInstance,
   Sender,
+  stand,
   takeOver,
 } from '../../ts/replication/index.js'
 import {
@@ -439,6 +441,52 @@ test('a server that takes over finds all objects, although checkpoints were made
   const taken = await takeOver(place, { ...about, writer: 'successor', next, known }, unknown, never)
   t.deepEqual(lost(taken), [])
   t.deepEqual({ ...taken.state.described(), files: null }, { ...known.state.described(), files: null })
+})
+
+test('candidates far behind do not mistake the fence of one of them for a record that was removed', async (t) => {
+  const store = memoryStore()
+  const directory = await temporaryDirectory(t)
+  const source = await instance(t, fallback, join(directory, 'source'))
+  const sent = await shipping(source, store)
+  source.opened.start()
+  await write(source, sent, 0)
+  await publishCheckpoint(source, sent)
+  const open = async (name: string) => {
+    const setup = { log: sent.log, store, repeating, directory: join(directory, name), until: null }
+    const opened = await openCopy({ ...setup, progress: () => undefined }, never)
+    t.teardown(() => opened.replica.close())
+    return opened
+  }
+  const [first, second] = [await open('first'), await open('second')]
+  await write(source, sent, 1)
+  while (!(await first.copy.advance(first.target, never)));
+  while (!(await second.copy.advance(second.target, never)));
+  // Both miss a record, which is removed. Records after the second newest checkpoint are kept.
+  const missed = sent.writer.next
+  await source.opened.instance.putValue('missed', true)
+  t.true(await sent.shipper.ship(never))
+  t.is(sent.writer.next, missed + 1)
+  await publishCheckpoint(source, sent)
+  await write(source, sent, 2)
+  await publishCheckpoint(source, sent)
+  await write(source, sent, 3)
+  t.true((await sweep(sent)) > 0)
+  t.false(store.objects.has(recordKey(missed)))
+  t.true(store.objects.has(recordKey(missed + 1)))
+
+  const about = { address: null, engine: 'fallback', version: '0.0.0', known: null } as const
+  const place = { log: sent.log, store, repeating }
+  const claim = { ...about, instanceUid: '00000000-0000-4000-8000-000000000000', next: missed }
+  t.is(first.copy.next, missed)
+  t.is(await stand(place, { ...claim, writer: 'first' }, never), null)
+  for (const { copy, target } of [first, second]) {
+    await t.throwsAsync(copy.advance(target, never), { name: 'LogTruncatedError' })
+    t.is(copy.next, missed)
+  }
+  const applied = () => t.fail('a record was read after the one that is missed')
+  await t.throwsAsync(takeOver(place, { ...claim, writer: 'second' }, applied, never), {
+    name: 'LogTruncatedError',
+  })
 })
 
 test('a sweep of a former writer keeps the fence of its successor', async (t) => {

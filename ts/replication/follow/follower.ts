@@ -281,6 +281,14 @@ export class Follower {
     this.#polledAt = startedAt
     const isEnd = await this.#copy.advance(target, signal)
     watch?.reached(this.#copy.position)
+    // Before reads are answered that wait for the end.
+    if (isEnd && startedAt - this.#checkpointsPolledAt >= CHECKPOINTS_POLL_MS) {
+      const checkpoint = await this.#setup.newestCheckpoint(signal)
+      // The record after the last one may be missing because it was deleted as garbage, not because the log ends.
+      if (checkpoint !== null && checkpoint >= this.#copy.next)
+        throw new LogTruncatedError(`the log records up to ${checkpoint} may be gone`)
+      this.#checkpointsPolledAt = startedAt
+    }
     if (isEnd) this.#metEndAt = startedAt
     if (isEnd && startedAt - this.#rememberedAt >= REMEMBER_MS) {
       this.#rememberedAt = startedAt
@@ -288,13 +296,6 @@ export class Follower {
     }
     if (isEnd) for (const waiter of this.#endWaiters) if (waiter.askedAt <= startedAt) waiter.resolve(true)
     for (const waiter of this.#waiters) if (this.#has(waiter.position)) waiter.resolve(true)
-    if (isEnd && startedAt - this.#checkpointsPolledAt >= CHECKPOINTS_POLL_MS) {
-      this.#checkpointsPolledAt = startedAt
-      const checkpoint = await this.#setup.newestCheckpoint(signal)
-      // The record after the last one may be missing because it was deleted as garbage, not because the log ends.
-      if (checkpoint !== null && checkpoint >= this.#copy.next)
-        throw new LogTruncatedError(`the log records up to ${checkpoint} may be gone`)
-    }
     return isEnd
   }
 

@@ -168,6 +168,7 @@ export class InstanceCopy {
    * @param last nothing after this record is read, so that no call is needed to find the end
    * @returns true if the end of the log was reached, or `last`
    * @throws BucketError, DamagedRecordError, DamagedBodyError, DamagedPartError
+   * @throws LogTruncatedError if the next records may have been deleted as garbage
    * @throws NewerFormatError once everything before the record that cannot be read was applied
    */
   async advance(target: CopyTarget, signal: AbortSignal, last = Number.POSITIVE_INFINITY): Promise<boolean> {
@@ -195,6 +196,9 @@ export class InstanceCopy {
     try {
       for await (const record of log.records(this.next, signal, last)) {
         if (isBeyond(until, this.next, record)) return true
+        // A moment in the past is restored from an older checkpoint, behind which no records are deleted.
+        if (until === null && record.kind === 'fence' && (await log.covers(this.next, signal)))
+          throw new LogTruncatedError(`the log record ${this.next} may be in the place of another one`)
         this.take(this.next, record)
         bytes += record.body.length
         // Rows of an image must not become visible before the files that they name.

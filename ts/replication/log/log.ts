@@ -137,8 +137,7 @@ export class Log {
       const checkpoint = await this.newestCheckpoint(signal)
       if (checkpoint !== null && checkpoint >= next) next = await candidate.restore(checkpoint)
       const fence = await this.#fence(candidate, next, signal)
-      // If a checkpoint is at or beyond the fence, the number of the fence may have been free only because the former
-      // record was deleted as garbage.
+      // See `covers`.
       const newest = await this.newestCheckpoint(signal)
       if (newest === null || newest < fence) return new LogWriter(this, candidate, fence, newest)
       next = fence
@@ -154,14 +153,23 @@ export class Log {
     const { next } = claim
     const { fence, writeId } = fenceRecord(claim, next)
     if ((await this.write(next, fence, writeId, signal)) !== null) return null
-    // The record after the last one may have been missing because it was deleted as garbage; see `takeOver`.
     const newest = await this.newestCheckpoint(signal)
     return newest === null || newest < next ? new LogWriter(this, claim, next, newest) : null
   }
 
   /**
+   * Returns true if a checkpoint covers a record. Then a missing record may have been deleted as garbage, and a fence may
+   * have been created in its place, by a server that noticed the checkpoint only after that. The fence stays in the log.
+   * So a reader that must not miss a record checks each fence, and goes back to the checkpoint. @throws BucketError
+   */
+  async covers(seq: number, signal: AbortSignal): Promise<boolean> {
+    const newest = await this.newestCheckpoint(signal)
+    return newest !== null && newest >= seq
+  }
+
+  /**
    * Reads to the end and creates the fence there. If the current writer is faster, it is asked to yield.
-   * @returns number of the fence
+   * @returns number of the fence; or of a fence of another server that a checkpoint covers, where reading ends
    */
   async #fence(candidate: Candidate, from: number, signal: AbortSignal): Promise<number> {
     const now = this.#setup.now ?? (() => performance.now())
@@ -169,10 +177,11 @@ export class Log {
     for (let [seq, lost] = [from, 0]; ; lost++) {
       const { fence, writeId } = fenceRecord(candidate, seq)
       const taken = await this.write(seq, fence, writeId, signal)
-      if (taken === null) return seq
+      if (taken === null || (await this.#isMisplaced(taken, seq, signal))) return seq
       await candidate.apply(seq++, taken)
       let { epoch } = taken
       for await (const record of this.records(seq, signal)) {
+        if (await this.#isMisplaced(record, seq, signal)) return seq
         await candidate.apply(seq++, record)
         ;({ epoch } = record)
       }
@@ -181,6 +190,11 @@ export class Log {
         await this.#askToYield(epoch, signal)
       }
     }
+  }
+
+  /** Returns true if a record may be in the place of another one; see `covers`. */
+  async #isMisplaced({ kind }: LogRecord, seq: number, signal: AbortSignal): Promise<boolean> {
+    return kind === 'fence' && (await this.covers(seq, signal))
   }
 
   /** Asks the writer to yield. Ignores errors of the store: the request is only a hint. */
