@@ -144,7 +144,7 @@ test('one call refreshes for all callers five minutes before expiry, and failure
     return isAway ? [500, secret] : [200, json(`id${++number}`, time + 3_600_000)]
   })
   const env = { HOME, AWS_CONTAINER_CREDENTIALS_FULL_URI: origin }
-  const given = openCredentials({ env, readText: noFile, outbound, now: () => time })
+  const given = openCredentials({ env, readText: noFile, outbound }, () => time)
   const ids = async (count: number) =>
     new Set((await Promise.all(Array.from({ length: count }, given))).map(({ accessKeyId }) => accessKeyId))
   const until = async (count: number) => {

@@ -223,11 +223,11 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     ...embedding,
   })
   const embedders = tracer === null ? opened : tracedEmbedders(opened, tracer)
-  const rerankers = openRerankers({
-    outbound: calls('reranking'),
-    wait: async () => undefined,
-    personalization: { apiKey: null, url: null, model: 'model', ...personalization },
-  })
+  const rerankers = openRerankers(
+    calls('reranking'),
+    { apiKey: null, url: null, model: 'model', ...personalization },
+    async () => undefined,
+  )
   const queue = await openTasks({
     directory,
     engine: queueEngine(tracer === null ? engine : tracedEngine(engine, tracer)),

@@ -5,14 +5,8 @@ import { EmbeddingCache } from './embedding-cache.js'
 import { dimensionsOf, settled } from './inferred-dimensions.js'
 import { searchInput } from './inputs.js'
 import { CACHED_QUERY_BYTES_MAX } from './limits.js'
-import {
-  type DocumentsOptions,
-  type DocumentsPage,
-  type DocumentsSetup,
-  type EmbeddedPage,
-  embeddedPages,
-} from './pages.js'
-import { callProvider, type EmbedOptions } from './providers/calls.js'
+import { type DocumentsOptions, type DocumentsPage, type EmbeddedPage, embeddedPages } from './pages.js'
+import { type CallSetup, callProvider, type EmbedOptions } from './providers/calls.js'
 import { embeddingError, providerOf } from './providers/providers.js'
 import { RequestRate } from './providers/request-rate.js'
 
@@ -47,7 +41,7 @@ export interface Embedders {
   ): Promise<Float32Array>
 }
 
-export interface EmbeddersSetup extends Omit<DocumentsSetup, 'rate'> {
+export interface EmbeddersSetup extends Omit<CallSetup, 'rate'> {
   /** Number of cached query vectors; 0 disables the cache. */
   readonly cachedQueries: number
   /** Requests per minute that this process sends to a provider with one API key; null: no limit. */
@@ -57,8 +51,8 @@ export interface EmbeddersSetup extends Omit<DocumentsSetup, 'rate'> {
 }
 
 export function openEmbedders(given: EmbeddersSetup): Embedders {
-  const { requestsPerMinute: perMinute, wait = waitOnTimer, now = () => performance.now() } = given
-  const setup = { ...given, rate: new RequestRate({ perMinute, wait, now }) }
+  const { requestsPerMinute, wait = waitOnTimer, now = () => performance.now() } = given
+  const setup = { ...given, rate: new RequestRate(requestsPerMinute, wait, now) }
   const cache = new EmbeddingCache<Float32Array>(setup.cachedQueries)
   return {
     settled: (before, after, options) => settled(setup, before, after, options),

@@ -9,11 +9,7 @@ import {
   sourceOf,
 } from '../settings/index.js'
 import { type CallSetup, callProvider, type EmbedOptions } from './providers/calls.js'
-import { embeddingError, type ProviderDefaults, providerOf } from './providers/providers.js'
-
-export interface LearningSetup extends CallSetup {
-  readonly defaults: ProviderDefaults
-}
+import { embeddingError, providerOf } from './providers/providers.js'
 
 /** The text to embed for learning the number of components. */
 const PROBE = 'test'
@@ -39,7 +35,7 @@ const irrelevant = [
 
 /** Implements `Embedders.settled`. */
 export async function settled(
-  setup: LearningSetup,
+  setup: CallSetup,
   before: EmbeddersByName,
   after: EmbeddersByName,
   options: EmbedOptions,
@@ -57,7 +53,7 @@ const relevant = (fields: EmbedderFields): string =>
   JSON.stringify(Object.entries(fields).filter(([name]) => !irrelevant.includes(name)))
 
 async function learned(
-  setup: LearningSetup,
+  setup: CallSetup,
   name: string,
   fields: EmbedderFields,
   options: EmbedOptions,
@@ -75,7 +71,7 @@ async function learned(
  * @throws ApiError `vector_embedding_error`
  */
 async function inferred(
-  setup: LearningSetup,
+  setup: CallSetup,
   name: string,
   fields: EmbedderFields,
   options: EmbedOptions,
@@ -125,7 +121,7 @@ function requireFragments(name: string, indexing: EmbedderFields, searching: Emb
 }
 
 async function probed(
-  setup: LearningSetup,
+  setup: CallSetup,
   name: string,
   fields: EmbedderFields,
   options: EmbedOptions,
@@ -140,7 +136,7 @@ async function probed(
 }
 
 async function compare(
-  setup: LearningSetup,
+  setup: CallSetup,
   name: string,
   indexing: EmbedderFields,
   searching: EmbedderFields,
@@ -159,7 +155,7 @@ async function compare(
 }
 
 async function comparedVectors(
-  setup: LearningSetup,
+  setup: CallSetup,
   fields: EmbedderFields,
   options: EmbedOptions,
 ): Promise<readonly Float32Array[]> {

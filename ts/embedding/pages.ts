@@ -3,10 +3,10 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { ApiError } from '../errors/index.js'
 import { waitOnTimer } from '../outbound/index.js'
 import { indexingFields } from '../settings/index.js'
-import { dimensionsOf, type LearningSetup } from './inferred-dimensions.js'
+import { dimensionsOf } from './inferred-dimensions.js'
 import { type EmbedderView, type Slot, type Subject, slotsOf } from './inputs.js'
 import { RENDERING_TURN_MS } from './limits.js'
-import type { EmbedOptions, FailureModes } from './providers/calls.js'
+import type { CallSetup, EmbedOptions, FailureModes } from './providers/calls.js'
 import { providerOf } from './providers/providers.js'
 import { RequestWindow } from './providers/request-window.js'
 import { BatchRequests } from './providers/requests.js'
@@ -33,28 +33,18 @@ export interface DocumentsOptions extends EmbedOptions {
   readonly spooled: SpooledVectors
 }
 
-export interface DocumentsSetup extends LearningSetup {
-  readonly failureModes: FailureModes
-}
-
 /**
  * Implements `Embedders.documents`. While requests of one page are running, fetches and renders the next pages, as many
  * as keep the window of requests full.
  */
 export async function* embeddedPages(
-  setup: DocumentsSetup,
+  setup: CallSetup,
   pages: AsyncIterable<DocumentsPage>,
-  { spooled, signal, counts }: DocumentsOptions,
+  options: DocumentsOptions,
 ): AsyncGenerator<EmbeddedPage> {
-  const window = new RequestWindow(setup.wait ?? waitOnTimer, setup.pauseMsMax, signal)
+  const window = new RequestWindow(setup.wait ?? waitOnTimer, setup.pauseMsMax, options.signal)
   const { failureModes } = setup
-  const requests = new BatchRequests({
-    calls: setup,
-    window,
-    spooled,
-    failureModes,
-    ...(counts !== undefined && { counts }),
-  })
+  const requests = new BatchRequests(setup, window, options)
   const source = pages[Symbol.asyncIterator]()
   const made: Promise<EmbeddedPage>[] = []
   let isLast = false

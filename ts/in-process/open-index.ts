@@ -58,14 +58,8 @@ const documentsBody = shape(documentFields)
 const isList = (which: readonly unknown[] | object): which is readonly (string | number)[] =>
   Array.isArray(which)
 
-export interface IndexSetup {
-  readonly services: SearchServices
-  readonly queue: OpenedTasks
-  readonly uid: string
-}
-
 /** @throws ApiError `invalid_index_uid` */
-export function openIndex({ services, queue, uid }: IndexSetup): Index {
+export function openIndex(services: SearchServices, queue: OpenedTasks, uid: string): Index {
   requireIndexUid(uid)
   const { tasks, settingsThread } = queue
   const { engine, features } = services

@@ -168,7 +168,7 @@ async function openWith(
     engine: opened.kind,
     index: <T extends object>(uid: string) =>
       // The engine returns documents as they were sent; nothing checks that they are of type `T`.
-      calls.guard(checked(openIndex({ services, queue, uid }), indexWrites)) as unknown as Index<T>,
+      calls.guard(checked(openIndex(services, queue, uid), indexWrites)) as unknown as Index<T>,
     indexes: () => tasks.indexes(),
     multiSearch: multiSearch as Siftd['multiSearch'],
     async tasks({ limit = 20, from, reverse = false, ...filter } = {}) {

@@ -6,16 +6,6 @@ import { type Outbound, openOutbound } from '../outbound/index.js'
 import { openRerankers, type Rerankers } from '../reranking/index.js'
 import { type Logger, moduleLog } from '../telemetry/index.js'
 
-export interface EmbeddingSetup {
-  readonly options: LaunchOptions
-  readonly version: string
-  /** Cores that this process may use. */
-  readonly cores: number
-  readonly log: Logger
-  /** Observes outgoing calls. Absent: nothing does. */
-  readonly wrapOutbound?: (outbound: Outbound, purpose: 'embedding' | 'reranking') => Outbound
-}
-
 /** Outgoing calls, embedders and rerankers, including the models that run in this process. */
 export interface Embedding {
   readonly outbound: Outbound
@@ -25,9 +15,22 @@ export interface Embedding {
 }
 
 /** Source: vectors §2.3, §5.2. */
-export function openEmbedding({ options, version, cores, log, ...setup }: EmbeddingSetup): Embedding {
+export function openEmbedding({
+  options,
+  version,
+  cores,
+  log,
+  wrapOutbound = (outbound) => outbound,
+}: {
+  readonly options: LaunchOptions
+  readonly version: string
+  /** Cores that this process may use. */
+  readonly cores: number
+  readonly log: Logger
+  /** Observes outgoing calls. Absent: nothing does. */
+  readonly wrapOutbound?: (outbound: Outbound, purpose: 'embedding' | 'reranking') => Outbound
+}): Embedding {
   const outbound = openOutbound({ allowedNetworks: options.experimentalAllowedIpNetworks })
-  const { wrapOutbound = (wrapped: Outbound) => wrapped } = setup
   const models = openModels({
     outbound,
     directory: resolve(options.modelsDir),
@@ -54,13 +57,10 @@ export function openEmbedding({ options, version, cores, log, ...setup }: Embedd
   return {
     outbound,
     embedders,
-    rerankers: openRerankers({
-      outbound: wrapOutbound(outbound, 'reranking'),
-      personalization: {
-        apiKey: options.experimentalPersonalizationApiKey,
-        url: options.experimentalPersonalizationUrl,
-        model: options.experimentalPersonalizationModel,
-      },
+    rerankers: openRerankers(wrapOutbound(outbound, 'reranking'), {
+      apiKey: options.experimentalPersonalizationApiKey,
+      url: options.experimentalPersonalizationUrl,
+      model: options.experimentalPersonalizationModel,
     }),
     async close() {
       models.close()

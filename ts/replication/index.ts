@@ -1,6 +1,6 @@
 /** Replication of an instance through a bucket: the writer sends changes, followers and restores read them. */
 
-export { Election, type ElectionSetup } from './elect/election.js'
+export { Election } from './elect/election.js'
 export { beat } from './elect/heartbeat.js'
 export { type Candidacy, Follower, type FollowerFigures } from './follow/follower.js'
 export {
@@ -41,7 +41,7 @@ export { Garbage } from './publish/garbage.js'
 export { type OwnState, readOwnState } from './publish/own-state.js'
 export { Sender } from './publish/sender.js'
 export type { Acknowledgement, SenderFigures, SenderSetup, Sending } from './publish/sender-setup.js'
-export { Shipper, type ShipperSetup } from './publish/shipper.js'
+export { Shipper } from './publish/shipper.js'
 export { fetchUploads } from './publish/uploads.js'
 export { type Leader, type Replicated, type ReplicationFigures, replicatedBy } from './replicated.js'
 export type { ReplicatedInstance, ReplicationRequest, StartRole } from './replicated-instance.js'

@@ -8,13 +8,13 @@ import {
   BucketError,
   bucketAddress,
   bucketKey,
-  type CredentialsSetup,
   Log,
   type ObjectStore,
   openCredentials,
   probe,
   Reachability,
   type Repeating,
+  type SourceSetup,
   s3Store,
   sealedStore,
   UnfitStoreError,
@@ -43,7 +43,7 @@ export interface Origin {
   readonly hasCheckpoint: boolean
 }
 
-export interface BucketRequest extends Pick<CredentialsSetup, 'env' | 'readText' | 'outbound'> {
+export interface BucketRequest extends SourceSetup {
   readonly options: LaunchOptions & { readonly bucket: string }
   readonly log: Logger
 }

@@ -6,7 +6,6 @@ export {
   openRerankers,
   type PersonalizationOptions,
   type Rerankers,
-  type RerankersSetup,
   type RerankFigures,
   rerankOutcomes,
 } from './rerankers.js'

@@ -47,14 +47,12 @@ export interface PersonalizationOptions {
   readonly model: string
 }
 
-export interface RerankersSetup {
-  readonly outbound: Outbound
-  readonly personalization: PersonalizationOptions
-  /** Waits between attempts. Default: a timer. */
-  readonly wait?: Wait
-}
-
-export function openRerankers({ outbound, personalization, wait }: RerankersSetup): Rerankers {
+/** @param wait waits between attempts; default: a timer */
+export function openRerankers(
+  outbound: Outbound,
+  personalization: PersonalizationOptions,
+  wait?: Wait,
+): Rerankers {
   const calls = { outbound, ...(wait !== undefined && { wait }) }
   const { apiKey, url, model } = personalization
   const personal =

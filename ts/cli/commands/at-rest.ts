@@ -16,20 +16,18 @@ import { closedUsage, openLogWithOutlets } from '../../telemetry/index.js'
 /** Answers calls in this process, without listening on an address. */
 export type AtRest = Pick<Outbound, 'call' | 'close'>
 
-export interface AtRestSetup {
-  /** True: enqueued tasks are processed. Default: the queue is not started, for reading only. */
-  readonly processesTasks?: boolean
-  /** True: the directory is empty, and the options of the environment choose its engine. */
-  readonly isNew?: boolean
-}
-
 /**
  * Opens a data directory.
+ * @param setup `processesTasks`: enqueued tasks are processed; default: the queue is not started, for reading only.
+ * `isNew`: the directory is empty, and the options of the environment choose its engine
  * @throws LaunchError if the directory holds no data or is in use
  */
 export async function openAtRest(
   dbPath: string,
-  { processesTasks = false, isNew = false }: AtRestSetup = {},
+  {
+    processesTasks = false,
+    isNew = false,
+  }: { readonly processesTasks?: boolean; readonly isNew?: boolean } = {},
 ): Promise<AtRest> {
   const directory = resolve(dbPath)
   const entries = await entriesOf(directory)

@@ -19,7 +19,13 @@ import { toValue } from '../../parse/index.js'
 import { HIDDEN_SECRET } from '../../settings/index.js'
 import { ANSWER_BYTES_MAX, ANSWER_JSON, ATTEMPTS_MAX, DIMENSIONS_MAX, PROVIDER_TEXT_MAX } from '../limits.js'
 import { ModelError, type Models } from '../models/index.js'
-import { embeddingError, type LocalModel, type Provider, type Service } from './providers.js'
+import {
+  embeddingError,
+  type LocalModel,
+  type Provider,
+  type ProviderDefaults,
+  type Service,
+} from './providers.js'
 import type { RequestRate } from './request-rate.js'
 
 /** Requests made so far. Each attempt counts. */
@@ -45,6 +51,8 @@ export interface FailureModes {
 export interface CallSetup {
   readonly outbound: Outbound
   readonly models: Models
+  readonly defaults: ProviderDefaults
+  readonly failureModes: FailureModes
   /** Timeout of one request, in milliseconds. */
   readonly timeoutMs: number
   /** Longest pause between attempts, in milliseconds. */

@@ -22,25 +22,25 @@ export interface TurnOptions {
   readonly deadline?: number
 }
 
-export interface RateSetup {
-  /** null: no limit. */
-  readonly perMinute: number | null
-  readonly wait: Wait
-  /** Milliseconds of a monotonic clock. */
-  readonly now: () => number
-}
-
 /**
  * Spaces requests evenly, so that each minute has at most `perMinute`, including retries. After a late timer, requests
  * catch up within `RATE_TOLERANCE_MS`.
  */
 export class RequestRate {
-  readonly #setup: RateSetup
+  readonly #perMinute: number | null
+  readonly #wait: Wait
+  readonly #now: () => number
   readonly #accounts = new Map<string, Account>()
   readonly #heard = new WeakSet<AbortSignal>()
 
-  constructor(setup: RateSetup) {
-    this.#setup = setup
+  /**
+   * @param perMinute null: no limit
+   * @param now milliseconds of a monotonic clock
+   */
+  constructor(perMinute: number | null, wait: Wait, now: () => number) {
+    this.#perMinute = perMinute
+    this.#wait = wait
+    this.#now = now
   }
 
   /**
@@ -50,7 +50,7 @@ export class RequestRate {
    * @throws the reason of the signal
    */
   async turn(name: string, { signal, deadline }: TurnOptions): Promise<boolean> {
-    const { perMinute, now, wait } = this.#setup
+    const perMinute = this.#perMinute
     if (perMinute === null) return true
     if (signal !== undefined) this.#listen(signal)
     const account = this.#account(name)
@@ -62,15 +62,15 @@ export class RequestRate {
       for (;;) {
         signal?.throwIfAborted()
         const isFirst = queue[0] === me
-        const leftMs = (deadline ?? Number.POSITIVE_INFINITY) - now()
-        const pauseMs = account.nextAt - now()
+        const leftMs = (deadline ?? Number.POSITIVE_INFINITY) - this.#now()
+        const pauseMs = account.nextAt - this.#now()
         if (leftMs <= 0) return false
         if (isFirst && pauseMs <= 0) {
-          const earliest = Math.max(account.nextAt, now() - RATE_TOLERANCE_MS)
+          const earliest = Math.max(account.nextAt, this.#now() - RATE_TOLERANCE_MS)
           account.nextAt = earliest + (60_000 + RATE_TOLERANCE_MS) / perMinute
           return true
         }
-        if (isFirst) await wait(Math.min(pauseMs, leftMs), signal)
+        if (isFirst) await this.#wait(Math.min(pauseMs, leftMs), signal)
         else await this.#moved(me, leftMs)
       }
     } finally {
@@ -85,9 +85,7 @@ export class RequestRate {
     const moved = new Promise<void>((resolve) => {
       me.moved = resolve
     })
-    const late = Number.isFinite(leftMs)
-      ? [this.#setup.wait(leftMs, given.signal).catch(() => undefined)]
-      : []
+    const late = Number.isFinite(leftMs) ? [this.#wait(leftMs, given.signal).catch(() => undefined)] : []
     await Promise.race([moved, ...late]).finally(() => given.abort())
   }
 
@@ -106,9 +104,9 @@ export class RequestRate {
     if (known !== undefined) return known
     if (this.#accounts.size >= IDLE_ACCOUNTS_MAX) {
       for (const [other, { nextAt, queue }] of this.#accounts)
-        if (queue.length === 0 && nextAt <= this.#setup.now()) this.#accounts.delete(other)
+        if (queue.length === 0 && nextAt <= this.#now()) this.#accounts.delete(other)
     }
-    const account = { nextAt: this.#setup.now(), queue: [] }
+    const account = { nextAt: this.#now(), queue: [] }
     this.#accounts.set(name, account)
     return account
   }

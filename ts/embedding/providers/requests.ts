@@ -2,7 +2,7 @@
 import { ApiError } from '../../errors/index.js'
 import { NAMED_DOCUMENTS_MAX } from '../limits.js'
 import { type SpooledVector, type SpooledVectors, spoolKey } from '../vector-spool.js'
-import { type CallCounts, type CallSetup, callProvider, type FailureModes, wasRefused } from './calls.js'
+import { type CallSetup, callProvider, type EmbedOptions, wasRefused } from './calls.js'
 import type { Provider } from './providers.js'
 import type { NoteAnswer, RequestWindow } from './request-window.js'
 
@@ -10,14 +10,6 @@ import type { NoteAnswer, RequestWindow } from './request-window.js'
 export interface DocumentInput {
   readonly id: string
   readonly input: unknown
-}
-
-export interface RequestsSetup {
-  readonly calls: CallSetup
-  readonly window: RequestWindow
-  readonly spooled: SpooledVectors
-  readonly counts?: CallCounts
-  readonly failureModes: FailureModes
 }
 
 /** A distinct input of a batch. */
@@ -34,12 +26,22 @@ interface Wanted {
 
 /** The requests of one batch. Sends equal inputs once. */
 export class BatchRequests {
-  readonly #setup: RequestsSetup
+  readonly #calls: CallSetup
+  readonly #window: RequestWindow
+  readonly #spooled: SpooledVectors
+  readonly #counts: Pick<EmbedOptions, 'counts'>
   /** Inputs that were sent but not answered yet. */
   readonly #underWay = new Map<string, Wanted>()
 
-  constructor(setup: RequestsSetup) {
-    this.#setup = setup
+  constructor(
+    calls: CallSetup,
+    window: RequestWindow,
+    { spooled, counts }: Pick<EmbedOptions, 'counts'> & { readonly spooled: SpooledVectors },
+  ) {
+    this.#calls = calls
+    this.#window = window
+    this.#spooled = spooled
+    this.#counts = counts === undefined ? {} : { counts }
   }
 
   /**
@@ -57,7 +59,7 @@ export class BatchRequests {
       const key = spoolKey(provider.identity, JSON.stringify(input))
       const same = this.#underWay.get(key)
       same?.ids.push(id)
-      const vector = same?.vector ?? (await this.#spooled(key, dimensions))
+      const vector = same?.vector ?? (await this.#spooledVector(key, dimensions))
       if (vector !== null) {
         found.push(Promise.resolve(vector))
         continue
@@ -73,19 +75,18 @@ export class BatchRequests {
     return Promise.all(found)
   }
 
-  async #spooled(key: string, dimensions: number | null): Promise<Float32Array | null> {
-    const vector = await this.#setup.spooled.get(key)
+  async #spooledVector(key: string, dimensions: number | null): Promise<Float32Array | null> {
+    const vector = await this.#spooled.get(key)
     return vector === null || vector.length !== (dimensions ?? vector.length) ? null : vector
   }
 
   /** Sends one request and settles all `wanted` vectors. */
   async #send(provider: Provider, wanted: readonly Wanted[], dimensions: number | null): Promise<void> {
-    const { window, spooled } = this.#setup
     try {
-      const vectors = await window.run(async (note) => {
+      const vectors = await this.#window.run(async (note) => {
         const made = await this.#made(provider, wanted, dimensions, note)
         // The next request waits until these vectors are spooled, so that a crash only loses running requests.
-        await spooled.put(wanted.flatMap(({ key }, at) => spooledVector(key, made[at] ?? null)))
+        await this.#spooled.put(wanted.flatMap(({ key }, at) => spooledVector(key, made[at] ?? null)))
         return made
       })
       for (const [at, { settle }] of wanted.entries()) settle(vectors[at] ?? null)
@@ -106,9 +107,8 @@ export class BatchRequests {
     dimensions: number | null,
     note: NoteAnswer,
   ): Promise<readonly (Float32Array | null)[]> {
-    const { calls, counts, window } = this.#setup
-    const { signal } = window
-    const options = { signal, note, dimensions, ...(counts !== undefined && { counts }) }
+    const calls = this.#calls
+    const options = { signal: this.#window.signal, note, dimensions, ...this.#counts }
     const texts = wanted.map(({ input }) => input)
     try {
       return await callProvider(calls, provider, texts, options)
@@ -131,8 +131,8 @@ export class BatchRequests {
   /** Returns no vectors if failures are ignored. @throws ApiError that lists documents */
   #refused(error: unknown, wanted: readonly Wanted[]): readonly null[] {
     if (!(error instanceof ApiError)) throw error
-    const { failureModes, window } = this.#setup
-    if (failureModes.ignoreProviders && !window.signal.aborted) return wanted.map(() => null)
+    if (this.#calls.failureModes.ignoreProviders && !this.#window.signal.aborted)
+      return wanted.map(() => null)
     throw new ApiError(error.code, `${namedOf(wanted)}: ${error.message}`)
   }
 }

@@ -1,6 +1,6 @@
 /** Logs slow searches and counts frequent queries. */
 export { CLICK_POSITION_MAX } from './limits.js'
-export { QueryHistory, type QueryHistorySetup } from './query-history.js'
+export { QueryHistory } from './query-history.js'
 export type { CountedSearch, QueryStatistics } from './query-statistics.js'
 export {
   type AskedQuery,

@@ -13,12 +13,11 @@ export interface Webhooks {
   close(): Promise<void>
 }
 
-export interface WebhooksSetup extends DeliveryParts {
-  readonly launch: LaunchWebhook | null
-}
-
 /** Opens the webhooks and starts to deliver missed batches. */
-export async function openWebhooks({ launch, ...parts }: WebhooksSetup): Promise<Webhooks> {
+export async function openWebhooks({
+  launch,
+  ...parts
+}: DeliveryParts & { readonly launch: LaunchWebhook | null }): Promise<Webhooks> {
   const book = await WebhookBook.open(parts.store, launch)
   const deliveries = new Map(book.all().map((webhook) => [webhook.uuid, new Delivery(webhook, parts)]))
   const stopListening = parts.store.onBatch(() => {

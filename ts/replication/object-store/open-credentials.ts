@@ -10,20 +10,19 @@ import {
   webIdentity,
 } from './temporary-credentials.js'
 
-export interface CredentialsSetup extends SourceSetup {
-  /** Milliseconds since 1970. Default: the clock of this machine. */
-  readonly now?: () => number
-}
-
 /**
  * Opens the first configured source of credentials, in this order: environment variables, web identity, credentials
  * file, container role, machine role (EC2).
+ * @param now milliseconds since 1970
  * @returns a function that returns credentials that have not expired. It throws BucketError if the service does not
  * issue them, and LaunchError if no metadata service answers either
  * @throws LaunchError if no source is configured, or the configuration is invalid
  */
-export function openCredentials(setup: CredentialsSetup): () => Promise<Credentials> {
-  const { env, readText, now = Date.now } = setup
+export function openCredentials(
+  setup: SourceSetup,
+  now: () => number = Date.now,
+): () => Promise<Credentials> {
+  const { env, readText } = setup
   const permanent = (found: Credentials) => async () => found
   const variables = credentialsOfVariables(env)
   if (variables !== null) return permanent(variables)

@@ -17,11 +17,6 @@ import { identify, type ReplicaStore } from './replica-store.js'
 import type { RowChanges } from './row-changes.js'
 import { BUCKET_POSITION_STORED_AS } from './tables.js'
 
-export interface FollowedSetup extends Pick<TasksSetup, 'directory' | 'engine' | 'log' | 'driver'> {
-  /** Returns the error for a refused write. */
-  readonly refusal: () => ApiError
-}
-
 /** A read-only copy of another server's queue and catalogue, updated with its changes. */
 export interface FollowedTasks extends Omit<OpenedTasks, 'outgoing' | 'call'> {
   /** The last log record that was applied; null: none. */
@@ -37,14 +32,19 @@ export interface FollowedTasks extends Omit<OpenedTasks, 'outgoing' | 'call'> {
   continueIn(call: StoreClient['call']): void
 }
 
-/** Opens a task store that is a copy of another server's. It runs no tasks and refuses every write. */
+/**
+ * Opens a task store that is a copy of another server's. It runs no tasks and refuses every write.
+ * @param setup `refusal` returns the error for a refused write
+ */
 export async function openFollowedTasks({
   directory,
   engine,
   log,
   refusal,
   ...setup
-}: FollowedSetup): Promise<FollowedTasks> {
+}: Pick<TasksSetup, 'directory' | 'engine' | 'log' | 'driver'> & {
+  readonly refusal: () => ApiError
+}): Promise<FollowedTasks> {
   const opened = await openStoreClient(
     {
       ...{ directory, isNew: false, isCompared: false },

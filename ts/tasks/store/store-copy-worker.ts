@@ -5,14 +5,14 @@ import { type Request, writingCalls } from './records.js'
 import { type Copying, Store } from './store.js'
 
 /** The setup that the main thread passes to this thread. */
-export interface CopySetup {
+export interface StoreCopySetup {
   readonly path: string
   readonly driver: DriverName
 }
 
-if (!isMainThread && parentPort !== null) serve(workerData as CopySetup, parentPort)
+if (!isMainThread && parentPort !== null) serve(workerData as StoreCopySetup, parentPort)
 
-function serve(setup: CopySetup, port: NonNullable<typeof parentPort>): void {
+function serve(setup: StoreCopySetup, port: NonNullable<typeof parentPort>): void {
   // Errors of some builds of SQLite cannot be passed between threads, so opening is part of the first call.
   let store: Store | null = null
   port.on('message', (request: Request) => {
@@ -26,7 +26,7 @@ const refuse = (): never => {
 }
 const notCopied: Copying = { begin: refuse, open: refuse, end: refuse }
 
-function opened({ path, driver }: CopySetup): Store {
+function opened({ path, driver }: StoreCopySetup): Store {
   return new Store(loadDriver(driver).driver.open(path), {
     isCompared: true,
     identity: null,

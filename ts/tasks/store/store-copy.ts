@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import { type DriverName, PendingRequests, type Reply, StoreError } from '../../sqlite/index.js'
 import type { StoreCalls } from './records.js'
 import { failureOf, type StoreClient } from './store-client.js'
-import type { CopySetup } from './store-copy-worker.js'
+import type { StoreCopySetup } from './store-copy-worker.js'
 
 /** An open copy. Refuses calls that write. */
 export interface StoreReader {
@@ -13,7 +13,7 @@ export interface StoreReader {
 
 /** Opens a copy. Calls reject if it cannot be opened. */
 export function openStoreCopy(path: string, driver: DriverName): StoreReader {
-  const workerData: CopySetup = { path, driver }
+  const workerData: StoreCopySetup = { path, driver }
   const worker = new Worker(new URL('./store-copy-worker.js', import.meta.url), { workerData })
   const exchange = new PendingRequests<StoreCalls>((request) => worker.postMessage(request), failureOf)
   worker.on('message', (reply: Reply) => exchange.receive([reply]))
