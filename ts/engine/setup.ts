@@ -21,12 +21,12 @@ export interface EngineSetup {
   /** Threads that indexing may use, at least one. */
   readonly indexingThreads: number
   /** Cache size in bytes for all indexes together; 0 disables the cache. Absent: `CACHE_BYTES_MIN`. */
-  readonly cacheBytes?: number
+  readonly cacheBytes?: number | undefined
   /**
    * True if another process writes the index files. This process then only reads them, takes new commits by `adopt`,
    * and changes nothing below `directory` except by `drop`. Absent: this process writes the files.
    */
-  readonly followsFiles?: boolean
+  readonly followsFiles?: boolean | undefined
   /** Paths of word dictionaries. Absent: those of installed packages. */
   readonly dictionaries?: readonly string[]
 }

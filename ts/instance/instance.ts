@@ -194,9 +194,9 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
       log: moduleLog(log, 'tasks'),
       faults,
       limits: request.batch,
-      ...(request.keepsChanges !== undefined && { keepsChanges: request.keepsChanges }),
-      ...(request.storedTasksMax !== undefined && { storedTasksMax: request.storedTasksMax }),
-      ...(request.exportIndex !== undefined && { exportIndex: request.exportIndex }),
+      keepsChanges: request.keepsChanges,
+      storedTasksMax: request.storedTasksMax,
+      exportIndex: request.exportIndex,
       ...(dumpDirectory !== undefined && {
         writeDump: dumperTo({ directory: dumpDirectory, version, instanceUid }),
       }),
@@ -209,8 +209,8 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
           instanceUid,
         }),
       }),
-      ...(request.embedders !== undefined && { embedders: request.embedders }),
-      ...(request.aroundBatch !== undefined && { aroundBatch: request.aroundBatch }),
+      embedders: request.embedders,
+      aroundBatch: request.aroundBatch,
       ...(from !== null && { upgrade: { from, to: version } }),
     }
     let rebuilt: Rebuilt | null = null
@@ -280,8 +280,8 @@ export async function openEngineIn(path: string, request: EngineRequest): Promis
     faults: request.faults,
     indexingMemoryBytes: request.indexingMemoryBytes,
     indexingThreads: request.indexingThreads,
-    ...(request.cacheBytes !== undefined && { cacheBytes: request.cacheBytes }),
-    ...(request.followsFiles !== undefined && { followsFiles: request.followsFiles }),
+    cacheBytes: request.cacheBytes,
+    followsFiles: request.followsFiles,
   }
   const opened = await openEngine(
     chosen(request.engine, written, path),

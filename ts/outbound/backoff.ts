@@ -29,9 +29,9 @@ export interface RetryPolicy extends Backoff {
   /** Returns the pause that the other side requested; null if none. */
   askedPauseMs?(error: unknown, usualMs: number): number | null
   /** Waits between attempts. Default: a timer. */
-  readonly wait?: Wait
+  readonly wait?: Wait | undefined
   /** Ends the waiting. `call` must observe the signal itself. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Resolves after `ms` milliseconds. Rejects as soon as the signal aborts. */

@@ -28,7 +28,7 @@ export interface OutboundRequest {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   /** A function returns the chunks of the body. It is called again if a redirect needs the body again. */
-  readonly body?: string | Uint8Array | (() => AsyncIterable<Uint8Array>)
+  readonly body?: string | Uint8Array | (() => AsyncIterable<Uint8Array>) | undefined
   /** `refused` for bodies with secrets, and for answers trusted because of their origin. Absent: followed. */
   readonly redirects?: 'refused'
   /** Milliseconds of the complete call: resolving, connecting, redirects, and reading the answer. */
@@ -40,7 +40,7 @@ export interface OutboundRequest {
    * `answerBytesMax` alone bounds the answer.
    */
   readonly holdMemory?: (bytes: number) => void
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** An answer of any status. */
@@ -59,14 +59,14 @@ export interface StreamRequest {
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
   /** See `OutboundRequest`. */
-  readonly body?: Exclude<OutboundRequest['body'], undefined>
+  readonly body?: OutboundRequest['body']
   /** See `OutboundRequest`. */
   readonly redirects?: 'refused'
   /** Milliseconds until the answer begins, including redirects. Default: `idleMs`. */
   readonly beginMs?: number
   /** Milliseconds between two chunks of the answer. */
   readonly idleMs: number
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** An answer of any status with a streamed body. */
@@ -456,7 +456,7 @@ function outboundError(
   error: unknown,
   { host }: URL,
   timedOut: boolean,
-  request: { readonly timeoutMs: number; readonly signal?: AbortSignal },
+  request: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
 ): OutboundError {
   if (error instanceof OutboundError) return error
   const cause = { cause: error }

@@ -65,7 +65,7 @@ export interface RerankCall {
  * @throws RerankError
  */
 export async function callReranker(
-  { outbound, wait }: { readonly outbound: Outbound; readonly wait?: Wait },
+  { outbound, wait }: { readonly outbound: Outbound; readonly wait?: Wait | undefined },
   call: RerankCall,
 ): Promise<readonly RankedDocument[]> {
   const { deadline, signal } = call
@@ -80,7 +80,7 @@ export async function callReranker(
         const asked = error instanceof RerankError && error.answer ? retryAfterMs(error.answer.headers) : null
         return Math.min(asked ?? usualMs, Math.max(0, left()))
       },
-      ...(wait !== undefined && { wait }),
+      wait,
       signal,
     })
   } catch (error) {

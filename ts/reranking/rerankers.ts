@@ -53,7 +53,7 @@ export function openRerankers(
   personalization: PersonalizationOptions,
   wait?: Wait,
 ): Rerankers {
-  const calls = { outbound, ...(wait !== undefined && { wait }) }
+  const calls = { outbound, wait }
   const { apiKey, url, model } = personalization
   const personal =
     apiKey === null && url === null

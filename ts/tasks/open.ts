@@ -50,7 +50,7 @@ export interface TasksSetup {
   /** Reserved disk space and the largest size of the task store, in bytes; absent: the defaults of `limits.ts`. */
   readonly capacity?: { readonly reserveBytes?: number; readonly storeBytesMax?: number }
   /** Number of stored tasks at which the oldest are deleted; absent: the default of `limits.ts`. */
-  readonly storedTasksMax?: number
+  readonly storedTasksMax?: number | undefined
   /** Forces a SQLite build, like the launch option. */
   readonly driver?: DriverName
   /** True if `requireCompleteStore` has just compared the pages of the store with their checksums. */
@@ -61,17 +61,17 @@ export interface TasksSetup {
    * True to keep the row changes of each transaction for `OpenedTasks.outgoing`; false to stop and drop kept changes.
    * Absent: as at the previous start.
    */
-  readonly keepsChanges?: boolean
+  readonly keepsChanges?: boolean | undefined
   /** Requests vectors. Absent: documents that need vectors fail with an error code. */
-  readonly embedders?: Embedders
+  readonly embedders?: Embedders | undefined
   /** Runs each batch, to observe it. Absent: nothing does. */
-  readonly aroundBatch?: AroundBatch
+  readonly aroundBatch?: AroundBatch | undefined
   /** Copies an index to another instance. Absent: exports fail with an error code. */
-  readonly exportIndex?: ExportIndex
+  readonly exportIndex?: ExportIndex | undefined
   /** Writes a dump. Absent: dumps fail with an error code. */
-  readonly writeDump?: WriteDump
+  readonly writeDump?: WriteDump | undefined
   /** Writes a snapshot. Absent: snapshots fail with an error code. */
-  readonly writeSnapshot?: WriteSnapshot
+  readonly writeSnapshot?: WriteSnapshot | undefined
 }
 
 export interface OpenedTasks {
@@ -114,7 +114,7 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
       directory,
       isNew: false,
       isCompared: setup.isCompared ?? false,
-      ...(setup.keepsChanges !== undefined && { keepsChanges: setup.keepsChanges }),
+      keepsChanges: setup.keepsChanges,
       driver,
       reserveBytes,
       storeBytesMax,
@@ -195,7 +195,7 @@ export async function assemble(
     writeDump,
     writeSnapshot,
     names,
-    ...(setup.aroundBatch !== undefined && { aroundBatch: setup.aroundBatch }),
+    aroundBatch: setup.aroundBatch,
   }
   const nextBatchUid = await recover(start, context, quarantine)
   await updateCatalogueFile(catalogue, context)

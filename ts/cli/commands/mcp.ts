@@ -68,7 +68,7 @@ function apiOver(outbound: Pick<Outbound, 'call'>, url: string, key: string | nu
           ...(body !== undefined && { body: JSON.stringify(body) }),
           timeoutMs: CALL_MS_MAX,
           answerBytesMax: ANSWER_BYTES_MAX,
-          ...(signal !== undefined && { signal }),
+          signal,
         })
         return { status, bytes }
       } catch (error) {

@@ -11,7 +11,7 @@ export async function enqueued(
   path: string,
   body?: object,
 ): Promise<number> {
-  const call = { isRepeatable: false, shape: acceptedTask, ...(body !== undefined && { body }) }
+  const call = { isRepeatable: false, shape: acceptedTask, body }
   return (await peer.json<{ taskUid: number }>(method, path, call)).taskUid
 }
 

@@ -67,7 +67,7 @@ export async function download(setup: DownloadSetup, file: Download): Promise<Do
         (error instanceof OutboundError && (error.fault === 'unreachable' || error.fault === 'timeout')),
       askedPauseMs: (error, usualMs) =>
         (error instanceof CutError ? retryAfterMs(error.headers) : null) ?? usualMs,
-      ...(setup.wait !== undefined && { wait: setup.wait }),
+      wait: setup.wait,
       signal: file.signal,
     })
   } catch (error) {

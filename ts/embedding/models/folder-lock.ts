@@ -8,7 +8,7 @@ export interface LockOptions {
   /** Called once if another process holds the lock. */
   readonly onWait: () => void
   /** Milliseconds without a heartbeat after which the holder counts as dead. */
-  readonly staleMs?: number
+  readonly staleMs?: number | undefined
 }
 
 /**

@@ -44,7 +44,7 @@ export async function hubFolder(setup: HubSetup, name: ModelName, signal: AbortS
   const lock = {
     signal,
     onWait: () => setup.report(`another process downloads the model ${model}: waiting for it`),
-    ...(setup.lockStaleMs !== undefined && { staleMs: setup.lockStaleMs }),
+    staleMs: setup.lockStaleMs,
   }
   // No encoded revision ends like this. The lock prevents that two processes append to the same file.
   return locked(`${folder}%lock`, lock, async () =>

@@ -15,12 +15,12 @@ export interface ModelUse extends ModelName {
 
 export interface VectorsOptions {
   /** Aborts the call. A model that only this call waits for is no longer downloaded. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /**
    * Time of `performance.now()` after which the vectors of a search are useless. The model is loaded anyway. Absent:
    * the texts are from documents.
    */
-  readonly deadline?: number
+  readonly deadline?: number | undefined
 }
 
 /** Models that run here. */

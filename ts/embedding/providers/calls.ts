@@ -37,8 +37,8 @@ export interface CallCounts {
 }
 
 export interface EmbedOptions {
-  readonly signal?: AbortSignal
-  readonly counts?: CallCounts
+  readonly signal?: AbortSignal | undefined
+  readonly counts?: CallCounts | undefined
 }
 
 /** Failures that leave a document without vectors, instead of failing its batch. */
@@ -58,16 +58,16 @@ export interface CallSetup {
   /** Longest pause between attempts, in milliseconds. */
   readonly pauseMsMax: number
   /** Waits between attempts. Default: a timer. */
-  readonly wait?: Wait
+  readonly wait?: Wait | undefined
   /** Limits the requests per minute. */
   readonly rate: RequestRate
 }
 
 export interface CallOptions {
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Time of `performance.now()` after which the vector is no longer needed; absent: no deadline. */
-  readonly deadline?: number
-  readonly counts?: CallCounts
+  readonly deadline?: number | undefined
+  readonly counts?: CallCounts | undefined
   /** Called with each answer, whatever its status. */
   readonly note?: (answer: OutboundAnswer) => void
   /** Number of components of each vector; null: any number, but the same for all vectors of a request. */
@@ -109,10 +109,7 @@ async function callModel(
   { deadline, dimensions, signal }: CallOptions,
 ): Promise<readonly Float32Array[]> {
   try {
-    const vectors = await models.vectors(model, inputs.map(String), {
-      ...(deadline !== undefined && { deadline }),
-      ...(signal !== undefined && { signal }),
-    })
+    const vectors = await models.vectors(model, inputs.map(String), { deadline, signal })
     const found = vectors[0]?.length ?? 0
     if (dimensions === null || dimensions === found) return vectors
     throw new ModelError(
@@ -144,8 +141,8 @@ async function callService(
         const pause = asked ?? (answer?.status === 429 ? usualMs + 100 : usualMs)
         return deadline === undefined ? pause : Math.min(pause, Math.max(0, deadline - performance.now()))
       },
-      ...(setup.wait !== undefined && { wait: setup.wait }),
-      ...(signal !== undefined && { signal }),
+      wait: setup.wait,
+      signal,
     })
   } catch (error) {
     if (!(error instanceof FailedRequest)) throw error
@@ -168,10 +165,7 @@ async function attempt(
   counts: CallCounts | undefined,
 ): Promise<readonly Float32Array[]> {
   const { deadline, signal } = options
-  const isInTime = await setup.rate.turn(accountOf(provider), {
-    ...(deadline !== undefined && { deadline }),
-    ...(signal !== undefined && { signal }),
-  })
+  const isInTime = await setup.rate.turn(accountOf(provider), { deadline, signal })
   if (!isInTime) {
     const reason = 'the requests of this minute are used up; see `--embedder-requests-per-minute`'
     throw new FailedRequest(`${endpointOf(provider.url)} was not called: ${reason}`, false)
@@ -212,7 +206,7 @@ async function answerOf(
       body: JSON.stringify(provider.request(inputs)),
       timeoutMs: Math.ceil(left),
       answerBytesMax: ANSWER_BYTES_MAX,
-      ...(signal !== undefined && { signal }),
+      signal,
     })
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error

@@ -17,9 +17,9 @@ interface Waiting {
 }
 
 export interface TurnOptions {
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Time of the clock after which the answer is useless. Requests with a deadline go first. */
-  readonly deadline?: number
+  readonly deadline?: number | undefined
 }
 
 /**

@@ -2,7 +2,7 @@
 import { ApiError } from '../../errors/index.js'
 import { NAMED_DOCUMENTS_MAX } from '../limits.js'
 import { type SpooledVector, type SpooledVectors, spoolKey } from '../vector-spool.js'
-import { type CallSetup, callProvider, type EmbedOptions, wasRefused } from './calls.js'
+import { type CallCounts, type CallSetup, callProvider, type EmbedOptions, wasRefused } from './calls.js'
 import type { Provider } from './providers.js'
 import type { NoteAnswer, RequestWindow } from './request-window.js'
 
@@ -29,7 +29,7 @@ export class BatchRequests {
   readonly #calls: CallSetup
   readonly #window: RequestWindow
   readonly #spooled: SpooledVectors
-  readonly #counts: Pick<EmbedOptions, 'counts'>
+  readonly #counts: CallCounts | undefined
   /** Inputs that were sent but not answered yet. */
   readonly #underWay = new Map<string, Wanted>()
 
@@ -41,7 +41,7 @@ export class BatchRequests {
     this.#calls = calls
     this.#window = window
     this.#spooled = spooled
-    this.#counts = counts === undefined ? {} : { counts }
+    this.#counts = counts
   }
 
   /**
@@ -108,7 +108,7 @@ export class BatchRequests {
     note: NoteAnswer,
   ): Promise<readonly (Float32Array | null)[]> {
     const calls = this.#calls
-    const options = { signal: this.#window.signal, note, dimensions, ...this.#counts }
+    const options = { signal: this.#window.signal, note, dimensions, counts: this.#counts }
     const texts = wanted.map(({ input }) => input)
     try {
       return await callProvider(calls, provider, texts, options)

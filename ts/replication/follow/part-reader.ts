@@ -33,8 +33,8 @@ export class PartReader {
     return async ({ location, bytes }: FilePart) => {
       if ('key' in location) {
         const { key, offset } = location
-        const range = offset === undefined ? {} : { range: [offset, offset + bytes - 1] as const }
-        return this.#store.get(key, { bytesMax: bytes, ...range, signal })
+        const range = offset === undefined ? undefined : ([offset, offset + bytes - 1] as const)
+        return this.#store.get(key, { bytesMax: bytes, range, signal })
       }
       const inline = await this.#inlineOf(location.seq, signal)
       return inline?.subarray(location.offset, location.offset + bytes) ?? null

@@ -20,14 +20,14 @@ export interface ObjectStore {
 export interface ReadOptions {
   readonly bytesMax: number
   /** First and last byte to read. Default: all. A shorter object is read to its end. */
-  readonly range?: readonly [first: number, last: number]
-  readonly signal?: AbortSignal
+  readonly range?: readonly [first: number, last: number] | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface ListOptions {
   /** Lists only keys after this one. */
   readonly after?: string
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface ListedObject {

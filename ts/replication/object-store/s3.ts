@@ -48,13 +48,13 @@ export function s3Store({ address, credentials, outbound }: S3Setup): ObjectStor
         method,
         url: url.href,
         headers: signed,
-        ...(body !== undefined && { body }),
+        body,
         // A signature is valid for one host and path. Bodies contain documents and API keys, which must not go
         // elsewhere.
         redirects: 'refused',
         timeoutMs: CALL_MS + Math.ceil(((body?.length ?? 0) + bytesMax) / BYTES_PER_MS_MIN),
         answerBytesMax: Math.max(bytesMax, ERROR_BYTES_MAX),
-        ...(signal !== undefined && { signal }),
+        signal,
       })
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error
@@ -101,7 +101,7 @@ export function s3Store({ address, credentials, outbound }: S3Setup): ObjectStor
   ): Promise<OutboundAnswer> {
     const path = `${prefix}${key}`
     const given = { ...headers, 'content-type': 'application/octet-stream' }
-    return call({ method: 'PUT', path, headers: given, body, ...(signal !== undefined && { signal }) })
+    return call({ method: 'PUT', path, headers: given, body, signal })
   }
 
   return {
@@ -124,7 +124,7 @@ export function s3Store({ address, credentials, outbound }: S3Setup): ObjectStor
         path,
         headers,
         bytesMax,
-        ...(signal !== undefined && { signal }),
+        signal,
       })
       if (answer.status === 404 && readError(answer.body.toString())?.code !== 'NoSuchBucket') return null
       if (range !== undefined && answer.status === 416) return Buffer.alloc(0)
@@ -147,7 +147,7 @@ export function s3Store({ address, credentials, outbound }: S3Setup): ObjectStor
             ...(continuation === null && after !== undefined && { 'start-after': `${prefix}${after}` }),
           },
           bytesMax: LIST_BYTES_MAX,
-          ...(signal !== undefined && { signal }),
+          signal,
         })
         if (!isSuccess(answer)) throw failed(answer, `list \`${within}\``)
         const page = listOf(answer)
@@ -157,7 +157,7 @@ export function s3Store({ address, credentials, outbound }: S3Setup): ObjectStor
     },
     async delete(key, signal) {
       const path = `${prefix}${key}`
-      const answer = await call({ method: 'DELETE', path, ...(signal !== undefined && { signal }) })
+      const answer = await call({ method: 'DELETE', path, signal })
       if (!isSuccess(answer) && answer.status !== 404) throw failed(answer, `delete \`${key}\``)
     },
   }
@@ -189,7 +189,7 @@ interface Call {
   readonly body?: Uint8Array
   /** Longest answer. */
   readonly bytesMax?: number
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 const isSuccess = ({ status }: OutboundAnswer): boolean => status >= 200 && status < 300

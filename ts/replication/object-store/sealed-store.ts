@@ -52,9 +52,8 @@ export function sealedStore(store: ObjectStore, key: Uint8Array): ObjectStore {
     create: async (name, body, signal) => store.create(name, await seal.sealed(name, body), signal),
     put: async (name, body, signal) => store.put(name, await seal.sealed(name, body), signal),
     async get(name, { bytesMax, range, signal }) {
-      const given = signal === undefined ? {} : { signal }
       if (range === undefined) {
-        const bytes = await store.get(name, { bytesMax: sealedLength(bytesMax), ...given })
+        const bytes = await store.get(name, { bytesMax: sealedLength(bytesMax), signal })
         return bytes && seal.opened(name, bytes, { first: 0, end: Number.POSITIVE_INFINITY })
       }
       const first = Math.floor(range[0] / FRAME_BYTES)
@@ -62,7 +61,7 @@ export function sealedStore(store: ObjectStore, key: Uint8Array): ObjectStore {
       const part = async (from: number, to: number): Promise<Buffer | null> => {
         const asked = [from * SEALED_FRAME_BYTES, to * SEALED_FRAME_BYTES - 1] as const
         const bytesOfFrames = (to - from) * SEALED_FRAME_BYTES
-        const bytes = await store.get(name, { bytesMax: bytesOfFrames, range: asked, ...given })
+        const bytes = await store.get(name, { bytesMax: bytesOfFrames, range: asked, signal })
         if (bytes === null || (bytes.length === 0 && from > 0)) return bytes
         return seal.opened(name, bytes, { first: from, end: to })
       }
@@ -76,7 +75,7 @@ export function sealedStore(store: ObjectStore, key: Uint8Array): ObjectStore {
         const end = await store.get(name, {
           bytesMax: SEALED_FRAME_BYTES,
           range: [last * SEALED_FRAME_BYTES, (last + 1) * SEALED_FRAME_BYTES - 1],
-          ...given,
+          signal,
         })
         if (end === null) return null
         await seal.opened(name, end, { first: last, end: Number.POSITIVE_INFINITY })
@@ -96,7 +95,7 @@ export function sealedStore(store: ObjectStore, key: Uint8Array): ObjectStore {
 
   /** Number of the last frame of an object; null: the object does not exist. */
   async function lastFrame(name: string, signal: AbortSignal | undefined): Promise<number | null> {
-    for await (const object of store.list(name, signal === undefined ? {} : { signal }))
+    for await (const object of store.list(name, { signal }))
       if (object.key === name) return framesIn(object.bytes, SEALED_FRAME_BYTES) - 1
     return null
   }

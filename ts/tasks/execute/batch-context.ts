@@ -42,7 +42,7 @@ export type AroundBatch = (batch: ObservedBatch, run: () => Promise<void>) => Pr
 /** The services that executing a batch uses. */
 export interface BatchContext {
   /** Absent: nothing observes batches. */
-  readonly aroundBatch?: AroundBatch
+  readonly aroundBatch?: AroundBatch | undefined
   readonly engine: Engine
   readonly store: StoreClient
   readonly spool: Spool

@@ -36,7 +36,7 @@ export interface WorkerSetup {
   /** True if the pages of the store have just been compared with their checksums. */
   readonly isCompared: boolean
   /** See `StoreSetup`. */
-  readonly keepsChanges?: boolean
+  readonly keepsChanges?: boolean | undefined
   readonly driver: DriverName | null
   /** See `RESERVE_BYTES` and `STORE_BYTES_MAX`. */
   readonly reserveBytes: number
@@ -123,7 +123,7 @@ function openMarked(
       identity: typeof found === 'object' ? found.store : null,
       reached: (sequence) => mark?.reach(sequence),
       settle: () => made.settle(),
-      ...(keepsChanges !== undefined && { keepsChanges }),
+      keepsChanges,
       copying: {
         begin: () => made.hold(),
         open: (target) => driver.open(target),

@@ -26,7 +26,7 @@ export interface StoreSetup extends ExpectedStore {
   readonly settle: () => void
   readonly copying: Copying
   /** True to keep row changes for a bucket, false to drop kept ones. Absent: as before. */
-  readonly keepsChanges?: boolean
+  readonly keepsChanges?: boolean | undefined
   /** Source of arrival dates. */
   readonly clock?: () => Micros
 }

@@ -24,12 +24,12 @@ export interface CallTarget {
   /** Retries of calls that may be repeated. */
   readonly retries: Backoff & { readonly attemptsMax: number }
   /** Aborts calls and the pauses between them. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface PeerCall {
   /** Objects are sent as JSON, texts and bytes as NDJSON unless `contentType` is set. */
-  readonly body?: object | string | Uint8Array
+  readonly body?: object | string | Uint8Array | undefined
   readonly contentType?: string
   /** True to compress the body with gzip. */
   readonly isCompressed?: boolean
@@ -66,17 +66,17 @@ export function caller(
       method,
       url: `${withoutTrailing(url, '/')}${path}`,
       headers: { ...headers, ...(key !== null && { authorization: `Bearer ${key}` }) },
-      ...(body !== undefined && { body }),
+      body,
       timeoutMs,
       answerBytesMax,
-      ...(signal !== undefined && { signal }),
+      signal,
     }
     return retrying(() => attempt(request), {
       ...retries,
       attemptsMax: isRepeatable ? retries.attemptsMax : 1,
       worthRetrying,
       askedPauseMs: (error) => (error instanceof RefusedError ? error.retryAfter : null),
-      ...(signal !== undefined && { signal }),
+      signal,
     })
   }
 }

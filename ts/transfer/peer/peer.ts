@@ -29,7 +29,7 @@ export interface PeerSetup {
   /** Attempts of a repeatable call. Default: retries for about a minute. */
   readonly attemptsMax?: number
   /** Aborts calls and the pauses between them. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Another running instance. Methods throw a PeerError if the instance cannot be reached or refuses the call. */
@@ -56,7 +56,7 @@ export function openPeer(
   const { origin } = new URL(url)
   const shown = `--${flag} ${shownAs ?? origin}`
   const retries = { attemptsMax, firstMs: PAUSE_FIRST_MS, lastMs: PAUSE_LAST_MS }
-  const send = caller(outbound, { url, key, retries, ...(signal !== undefined && { signal }) })
+  const send = caller(outbound, { url, key, retries, signal })
 
   const failure = (error: unknown, call: string): unknown => {
     if (error instanceof OutboundError) {

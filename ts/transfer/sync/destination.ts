@@ -218,7 +218,7 @@ export class Destination {
     await patiently(this.#patience, async () => {
       try {
         const task = await this.#ended(method, path, {
-          ...(body !== undefined && { body }),
+          body,
           isRepeatable: true,
         })
         if (task.status === 'succeeded' || accepted.includes(task.error?.code ?? '')) return
