@@ -3,16 +3,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
-import { encodeRequest } from '../../ts/engine/encoding.js'
 import type {
-  BareEngine,
   BatchReport,
-  IndexId,
   Operation,
   OperationOutcome,
   Payload,
   PayloadFormat,
-} from '../../ts/engine/engine.js'
+} from '../../ts/engine/batches.js'
+import { encodeRequest } from '../../ts/engine/encoding.js'
+import type { BareEngine } from '../../ts/engine/engine.js'
+import type { IndexId } from '../../ts/engine/index-id.js'
 import type { DocumentRequest, DocumentsRequest, Paging, SearchRequest } from '../../ts/engine/requests.js'
 import { defaultIndexSettings, type IndexSettings } from '../../ts/settings/index.js'
 

@@ -1,8 +1,9 @@
 /** Caches search answers until the index changes. */
 import { LRUCache } from 'lru-cache'
 import { encodeRequest } from './encoding.js'
-import type { Answer, CachedKind, Engine, IndexId, StopSignal } from './engine.js'
+import type { Answer, CachedKind, Engine, StopSignal } from './engine.js'
 import { foreignIndexes } from './foreign-indexes.js'
+import type { IndexId } from './index-id.js'
 import type { SearchRequest } from './requests.js'
 import { withStages } from './timed-answers.js'
 

@@ -1,5 +1,5 @@
 /** Counts and logs failures of background work. */
-import type { IndexId } from './engine.js'
+import type { IndexId } from './index-id.js'
 
 /** Kinds of background work, as named by the metric that counts faults. */
 export const backgroundFaultKinds = [

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module'
 import { packageVersion } from '../launch/index.js'
 import { parsedSettings } from '../settings/index.js'
-import type { Engine, Operation } from './engine.js'
+import type { Operation } from './batches.js'
+import type { Engine } from './engine.js'
 import type { EngineLog } from './setup.js'
 
 /** Languages of optional word dictionaries: three-letter code → package. */

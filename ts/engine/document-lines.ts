@@ -1,4 +1,4 @@
-import type { Payload } from './engine.js'
+import type { Payload } from './batches.js'
 import { documentsOf } from './fallback/indexing/payload.js'
 import { writeJson } from './fallback/store/json.js'
 

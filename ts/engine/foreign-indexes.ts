@@ -1,4 +1,4 @@
-import type { IndexId } from './engine.js'
+import type { IndexId } from './index-id.js'
 import type { ForeignKey } from './requests.js'
 
 const NONE: readonly IndexId[] = []

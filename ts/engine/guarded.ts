@@ -1,7 +1,9 @@
 /** Remembers damaged indexes and refuses them until they are dropped. */
 import { type IndexSettings, parsedSettings } from '../settings/index.js'
-import type { BareEngine, Damage, Engine, IndexId, Prepared, StopSignal } from './engine.js'
+import type { Prepared } from './batches.js'
+import type { BareEngine, Damage, Engine, StopSignal } from './engine.js'
 import { EngineError } from './engine-error.js'
+import type { IndexId } from './index-id.js'
 
 interface GuardLog {
   error(facts: object, message: string): void

@@ -1,4 +1,5 @@
-import type { IndexId } from './engine.js'
+/** The name of an index on disk: the uuid of its directory. Uids are only in the catalogue and may change. */
+export type IndexId = string
 
 /**
  * Checks an index id, which names the directory of the index. Ids are also read from snapshots and buckets, so an id

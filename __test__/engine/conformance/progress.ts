@@ -3,7 +3,7 @@
  * 1. Documents are counted against a total; the count never decreases within a step.
  * 2. Steps appear in order. A waiting, abandoned or finished batch has no progress.
  */
-import type { Operation, Step } from '../../../ts/engine/engine.js'
+import type { Operation, Step } from '../../../ts/engine/batches.js'
 import type { TestedEngine } from '../../support/engines.js'
 import { claimsOf } from './claims.js'
 

@@ -3,7 +3,7 @@
 import { mkdir, open as openFile, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import type { Operation } from '../../../ts/engine/engine.js'
+import type { Operation } from '../../../ts/engine/batches.js'
 import { LocalEngine } from '../../../ts/engine/fallback/engine.js'
 import { openFallback } from '../../../ts/engine/fallback/index.js'
 import { parsedSettings } from '../../../ts/settings/index.js'

@@ -10,31 +10,32 @@ import { join } from 'node:path'
 import { CACHE_BYTES_MIN } from '../../launch/index.js'
 import { parsedSettings } from '../../settings/index.js'
 import { type BackgroundFaultKind, type ReportFault, reasonOf } from '../background-faults.js'
+import type {
+  Batch,
+  BatchReport,
+  Payload,
+  PayloadReport,
+  Prepared,
+  Step,
+  VectorPage,
+  WorkPage,
+} from '../batches.js'
 import { decodeRequest } from '../encoding.js'
 import type {
   Answer,
   BareEngine,
-  Batch,
-  BatchReport,
   CacheFigures,
   Damage,
   IndexAnalysis,
   IndexedRequest,
-  IndexId,
   IndexSizes,
   IndexStats,
-  Payload,
-  PayloadReport,
   Pin,
-  Prepared,
   Rescued,
   SettingCost,
-  Step,
-  VectorPage,
-  WorkPage,
 } from '../engine.js'
 import { EngineError } from '../engine-error.js'
-import { requireIndexId } from '../index-id.js'
+import { type IndexId, requireIndexId } from '../index-id.js'
 import { makeDirectory } from '../make-directory.js'
 import { newestFile } from '../newest-file.js'
 import type {
@@ -48,16 +49,18 @@ import type {
   SimilarRequest,
 } from '../requests.js'
 import { analysisVersion } from './analysis/version.js'
-import { Dictionaries, type DictionaryIds } from './analysis/words/index.js'
+import { Dictionaries } from './analysis/words/index.js'
 import { Cache } from './cache.js'
 import { FilterError, parseFilter, requireOwn } from './filter/index.js'
-import type { IndexData, StoredDocument } from './index-data/index-data.js'
-import { readSnapshot, snapshotAnalysis } from './index-data/snapshot.js'
+import type { IndexData } from './index-data/index-data.js'
+import { snapshotAnalysis } from './index-data/snapshot.js'
+import { commitOf, rewriteIfDue, rewriteLog } from './index-log.js'
+import { sizesOf, statsOf } from './index-stats.js'
 import { applyPlan } from './indexing/apply.js'
 import { costsOf } from './indexing/cost.js'
 import { Pacer } from './indexing/pacer.js'
 import { inspectPayload } from './indexing/payload.js'
-import { type BatchPlan, type PreparedPlan, planBatch } from './indexing/prepare.js'
+import { type PreparedPlan, planBatch } from './indexing/prepare.js'
 import { LOG_FILE, type OpenIndex, openIndex, SNAPSHOT_FILE } from './open-index.js'
 import { PinnedIndex } from './pinned.js'
 import { rescueIndex } from './rescue.js'
@@ -72,16 +75,9 @@ import { multiSearch } from './search/multi-search.js'
 import { search } from './search/search.js'
 import { similar } from './search/similar.js'
 import { DamagedFileError, isMissing, syncDirectory } from './store/frames.js'
-import { type Commit, CommitLog, readLog } from './store/log.js'
+import { CommitLog } from './store/log.js'
 import { compareUtf8 } from './store/text-order.js'
-import { allVectorPayloads, vectorPayloads } from './vector/index.js'
-
-/**
- * The log is rewritten once it is this many times larger than its live documents and vectors, but not below the
- * minimum.
- */
-const REWRITE_FACTOR = 3
-const REWRITE_BYTES_MIN = 16 * 1024 * 1024
+import { damagesIn } from './verify.js'
 
 /** Exclusive upper bound of pin numbers. */
 const PIN_NUMBERS = 2 ** 32
@@ -232,7 +228,7 @@ export class LocalEngine implements BareEngine {
     try {
       await open.log.append(commitOf(plan))
       applyPlan(open.data, plan)
-      await this.rewriteIfDue(open)
+      await rewriteIfDue(open)
     } finally {
       open.progress.end()
     }
@@ -255,28 +251,6 @@ export class LocalEngine implements BareEngine {
     const { plan } = open.pending
     open.pending = null
     return plan
-  }
-
-  /** Rewrites the log once most of it is obsolete. */
-  private async rewriteIfDue(open: OpenIndex): Promise<void> {
-    const { data, log } = open
-    let needed = data.sourceBytes
-    for (const set of data.vectors.values()) needed += set.bytes
-    if (log.bytes < REWRITE_BYTES_MIN || log.bytes < needed * REWRITE_FACTOR) return
-    try {
-      await this.rewrite(open)
-    } catch (error) {
-      // The commit is valid even if the rewrite fails. The next commit tries again.
-      open.report('log_rewrite', log.path, error)
-    }
-  }
-
-  /** Rewrites the log as a single commit with the current state. */
-  private async rewrite(open: OpenIndex): Promise<void> {
-    const rewritten = await open.log.rewritten(currentState(open.data), (directory, error) =>
-      open.report('directory_sync', directory, error),
-    )
-    open.replaceLog(rewritten)
   }
 
   async undo(index: IndexId, batchUids: readonly number[]): Promise<void> {
@@ -379,17 +353,7 @@ export class LocalEngine implements BareEngine {
   }
 
   async stats(index: IndexId): Promise<IndexStats> {
-    const open = await this.existing(index)
-    const { data } = open
-    return {
-      numberOfDocuments: data.docids.size,
-      ...sizesOf(open),
-      ...embeddingCounts(data.vectors),
-      fieldDistribution: Object.fromEntries(
-        [...data.fieldCounts].filter(([name]) => name !== '_vectors').sort(([a], [b]) => compareUtf8(a, b)),
-      ),
-      wordDictionaries: data.tokenizer.dictionaries.ids,
-    }
+    return statsOf(await this.existing(index))
   }
 
   async sizes(index: IndexId): Promise<IndexSizes> {
@@ -439,7 +403,7 @@ export class LocalEngine implements BareEngine {
     const open = await this.existing(index)
     await open.settled()
     checkStop(stop)
-    await this.rewrite(open)
+    await rewriteLog(open)
     open.snapshotIfDue(true)
     await open.settled()
   }
@@ -448,20 +412,8 @@ export class LocalEngine implements BareEngine {
     return newestFile(this.path(index), /^commits\.log$/)
   }
 
-  async verify(index: IndexId): Promise<readonly Damage[]> {
-    const log = join(this.path(index), LOG_FILE)
-    const snapshot = join(this.path(index), SNAPSHOT_FILE)
-    return [
-      ...(await damage(log, () =>
-        readLog(log, ({ documents }) => {
-          for (const { source } of documents) JSON.parse(Buffer.from(source).toString())
-        }),
-      )),
-      ...(await damage(snapshot, () => readSnapshot(snapshot))).map((found) => ({
-        ...found,
-        isHarmless: true,
-      })),
-    ]
+  verify(index: IndexId): Promise<readonly Damage[]> {
+    return damagesIn(this.path(index))
   }
 
   rescue(index: IndexId, path: string): Promise<Rescued> {
@@ -515,72 +467,6 @@ async function isDirectory(path: string): Promise<boolean> {
     if (isMissing(error)) return false
     throw error
   }
-}
-
-/** Returns the damage found by reading a file; empty if it is intact. */
-async function damage(path: string, read: () => Promise<unknown>): Promise<Damage[]> {
-  try {
-    await read()
-    return []
-  } catch (error) {
-    return [{ path, reason: error instanceof DamagedFileError ? error.message : String(error) }]
-  }
-}
-
-const recorded = (dictionaries: DictionaryIds): { dictionaries?: DictionaryIds } =>
-  Object.keys(dictionaries).length === 0 ? {} : { dictionaries }
-
-const commitOf = (plan: BatchPlan): Commit => ({
-  record: {
-    report: plan.report,
-    primaryKey: plan.primaryKey,
-    cleared: plan.cleared,
-    deleted: [...plan.changes].flatMap(([docid, document]) => (document === null ? [docid] : [])),
-    ...(plan.settings === null ? {} : { settings: plan.settings }),
-    ...(plan.reanalyses ? { reanalyses: true as const } : {}),
-    ...recorded(plan.dictionaries),
-    ...(plan.droppedEmbedders.length === 0 ? {} : { dropped: plan.droppedEmbedders }),
-  },
-  documents: logged(plan.changes),
-  vectors: vectorPayloads(plan.vectors),
-})
-
-const currentState = (data: IndexData): Commit => ({
-  record: {
-    report: data.report!,
-    primaryKey: data.primaryKey,
-    settings: data.settings,
-    ...recorded(data.dictionaries),
-    cleared: true,
-    deleted: [],
-  },
-  documents: logged(data.documents.entries()),
-  vectors: allVectorPayloads(data.vectors),
-})
-
-function* logged(documents: Iterable<readonly [number, StoredDocument | null | undefined]>) {
-  for (const [docid, document] of documents)
-    if (document !== null && document !== undefined) yield { docid, id: document.id, source: document.source }
-}
-
-const sizesOf = ({ data, log, snapshotBytes }: OpenIndex): IndexSizes => ({
-  rawDocumentDbSize: data.sourceBytes,
-  indexSize: log.bytes + snapshotBytes,
-})
-
-/** Source: vectors §9.2. Documents that opted out count 0. */
-function embeddingCounts(
-  sets: IndexData['vectors'],
-): Pick<IndexStats, 'numberOfEmbeddings' | 'numberOfEmbeddedDocuments'> {
-  const embedded = new Set<number>()
-  let numberOfEmbeddings = 0
-  for (const set of sets.values())
-    for (const docid of set.docids()) {
-      const count = set.count(docid)
-      numberOfEmbeddings += count
-      if (count > 0) embedded.add(docid)
-    }
-  return { numberOfEmbeddings, numberOfEmbeddedDocuments: embedded.size }
 }
 
 const stoppable = <R extends object = SearchRequest>(

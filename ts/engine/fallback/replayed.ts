@@ -1,6 +1,6 @@
 /** Replays the commits of a log into documents, vectors and settings. */
 import { defaultIndexSettings, type IndexSettings } from '../../settings/index.js'
-import type { BatchReport } from '../engine.js'
+import type { BatchReport } from '../batches.js'
 import type { DictionaryIds } from './analysis/words/index.js'
 import type { StoredDocument } from './index-data/index-data.js'
 import type { Pacer } from './indexing/pacer.js'

@@ -6,31 +6,33 @@ import { CACHE_BYTES_MIN } from '../../launch/index.js'
 import { defaultIndexSettings } from '../../settings/index.js'
 import { BackgroundFaults } from '../background-faults.js'
 import type {
-  Answer,
-  BareEngine,
   Batch,
   BatchReport,
+  Payload,
+  PayloadReport,
+  Prepared,
+  Step,
+  VectorPage,
+  WorkPage,
+} from '../batches.js'
+import type {
+  Answer,
+  BareEngine,
   CacheFigures,
   Damage,
   Engine,
   IndexAnalysis,
   IndexedRequest,
-  IndexId,
   IndexSizes,
   IndexStats,
-  Payload,
-  PayloadReport,
   Pin,
-  Prepared,
   Rescued,
   SettingCost,
-  Step,
   StopSignal,
-  VectorPage,
-  WorkPage,
 } from '../engine.js'
 import { EngineError } from '../engine-error.js'
 import { guarding } from '../guarded.js'
+import type { IndexId } from '../index-id.js'
 import { newestFile } from '../newest-file.js'
 import type { EngineSetup } from '../setup.js'
 import { type EngineHandle, isBinding, type Reply, type Ticket } from './binding.js'

@@ -1,6 +1,6 @@
 /** Decides if a batch may skip the queue for indexing memory. */
 import { stat } from 'node:fs/promises'
-import type { Batch, Operation, Payload } from '../engine.js'
+import type { Batch, Operation, Payload } from '../batches.js'
 
 /** Maximum document bytes of a small batch. Indexing it takes some tenths of a second at most. */
 const SMALL_BATCH_BYTES = 4 * 1024 * 1024

@@ -2,4 +2,5 @@
 export * from './chat-schemas.js'
 export * from './rule-schemas.js'
 export * from './schemas.js'
+export * from './search-schemas.js'
 export * from './send.js'

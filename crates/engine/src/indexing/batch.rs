@@ -1,4 +1,4 @@
-//! A batch of tasks, and the report of its commit. Shapes: `Batch` and `BatchReport` in `ts/engine/engine.ts`.
+//! A batch of tasks, and the report of its commit. Shapes: `Batch` and `BatchReport` in `ts/engine/batches.ts`.
 
 use std::collections::BTreeMap;
 

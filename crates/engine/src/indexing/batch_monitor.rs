@@ -68,7 +68,7 @@ const STEPS: [StepProgress; 3] = [
     StepProgress { current_step: "committing", finished: 1, total: 2 },
 ];
 
-/// Progress of a step. Shape: `Step` in `ts/engine/engine.ts`.
+/// Progress of a step. Shape: `Step` in `ts/engine/batches.ts`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StepProgress {

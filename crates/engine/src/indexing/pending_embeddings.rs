@@ -1,6 +1,6 @@
 //! Lists the documents of a prepared batch that have to be embedded before its commit.
 //!
-//! Lists pages, so that not all texts are in memory. Shape: `WorkPage` in `ts/engine/engine.ts`.
+//! Lists pages, so that not all texts are in memory. Shape: `WorkPage` in `ts/engine/batches.ts`.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -41,7 +41,7 @@ pub enum Asked {
     IfTextChanged,
 }
 
-/// Vectors made for documents of an embedder. Shape: `VectorPage` in `ts/engine/engine.ts`.
+/// Vectors made for documents of an embedder. Shape: `VectorPage` in `ts/engine/batches.ts`.
 #[derive(Debug, Default)]
 pub struct VectorPage {
     /// Name of the embedder.

@@ -7,8 +7,8 @@
  * 3. Documents that the request may not read do not match.
  */
 import type { ErrorCode } from '../../../errors/index.js'
-import type { IndexId } from '../../engine.js'
 import { EngineError } from '../../engine-error.js'
+import type { IndexId } from '../../index-id.js'
 import type { FilterValue, ForeignKey } from '../../requests.js'
 import { type IndexData, viewOf } from '../index-data/index-data.js'
 import { FOREIGN_SELECTED_MAX } from '../limits.js'

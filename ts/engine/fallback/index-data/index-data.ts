@@ -7,7 +7,8 @@
 
 import type { IndexSettings } from '../../../settings/index.js'
 import { defaultIndexSettings } from '../../../settings/index.js'
-import type { AnalysisVersion, BatchReport } from '../../engine.js'
+import type { BatchReport } from '../../batches.js'
+import type { AnalysisVersion } from '../../engine.js'
 import { Tokenizer } from '../analysis/tokenize.js'
 import { analysisVersion } from '../analysis/version.js'
 import { Dictionaries, type DictionaryIds } from '../analysis/words/index.js'

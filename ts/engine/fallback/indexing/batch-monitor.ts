@@ -1,4 +1,4 @@
-import type { Step } from '../../engine.js'
+import type { Step } from '../../batches.js'
 
 /** Progress of the current batch. Updated by the indexing thread, read by progress requests. */
 export class Progress {

@@ -7,7 +7,7 @@
 import { createReadStream } from 'node:fs'
 import { type CastingContext, parse as csvParser, type Info } from 'csv-parse'
 import { isDecimal, type Slice, SplitError, shortInteger, ValueSplitter } from '../../../parse/index.js'
-import type { Failure, Payload, PayloadReport } from '../../engine.js'
+import type { Failure, Payload, PayloadReport } from '../../batches.js'
 import { type Json, JsonError, JsonNumber, type JsonObject, numberFrom, parseJson } from '../store/json.js'
 
 /** A body that cannot be parsed; `failure` is reported to the client. */

@@ -9,7 +9,7 @@
  */
 
 import { type IndexSettings, parsedSettings, type Remakes } from '../../../settings/index.js'
-import type { Batch, BatchReport, Failure, Operation, OperationOutcome, VectorPage } from '../../engine.js'
+import type { Batch, BatchReport, Failure, Operation, OperationOutcome, VectorPage } from '../../batches.js'
 import type { DictionaryIds } from '../analysis/words/index.js'
 import { ColumnRows, rebuiltColumns } from '../facets/column-rows.js'
 import { visitPaths } from '../fields/flatten.js'

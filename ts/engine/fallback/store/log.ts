@@ -16,7 +16,7 @@
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { IndexSettings } from '../../../settings/index.js'
-import type { BatchReport } from '../../engine.js'
+import type { BatchReport } from '../../batches.js'
 import { EngineError } from '../../engine-error.js'
 import type { DictionaryIds } from '../analysis/words/index.js'
 import { DamagedFileError, FrameReader, frame, isMissing, syncDirectory, writeAt } from './frames.js'

@@ -7,7 +7,7 @@
  */
 import { ownValue } from '../../../parse/index.js'
 import type { IndexSettings } from '../../../settings/index.js'
-import type { Rendering, WorkItem, WorkPage } from '../../engine.js'
+import type { Rendering, WorkItem, WorkPage } from '../../batches.js'
 import { WORK_BYTES_MAX, WORK_ITEMS_MAX } from '../limits.js'
 import type { DocumentVectors } from './set.js'
 

@@ -9,7 +9,7 @@
  */
 import { ownValue } from '../../../parse/index.js'
 import type { IndexSettings, Remakes } from '../../../settings/index.js'
-import { NO_FRAGMENT, type VectorPage } from '../../engine.js'
+import { NO_FRAGMENT, type VectorPage } from '../../batches.js'
 import { OperationError } from '../indexing/primary-key.js'
 import type { Json, JsonObject } from '../store/json.js'
 import { quantized } from './distance.js'

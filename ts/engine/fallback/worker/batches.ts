@@ -1,4 +1,6 @@
-import type { Batch, BatchReport, IndexId, Prepared, StopSignal, VectorPage, WorkPage } from '../../engine.js'
+import type { Batch, BatchReport, Prepared, VectorPage, WorkPage } from '../../batches.js'
+import type { StopSignal } from '../../engine.js'
+import type { IndexId } from '../../index-id.js'
 import { type EngineWorker, ThreadEndedError } from './engine-worker.js'
 import { flagged } from './stop-flag.js'
 
