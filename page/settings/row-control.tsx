@@ -13,7 +13,7 @@ export function RowControl({
   const id = useId()
   const value = editor.settings[name]
   const stored = typedFrom(kind, value)
-  /** Text that is not the usual form of the value: with a mistake, or with blank lines. */
+  /** The text as typed, while it has a mistake or differs from the stored form, for example by blank lines. */
   const [typed, setTyped] = useState<string | null>(null)
   const [mistake, setMistake] = useState<string | null>(null)
   const change = (text: string): void => {
@@ -26,7 +26,7 @@ export function RowControl({
     }
   }
   const text = typed !== null && (mistake !== null || isFor(typed)) ? typed : stored
-  /** True if the typed text still means the value, which Undo may have changed. */
+  /** True if the typed text has the current value. Undo may have changed the value since it was typed. */
   function isFor(given: string): boolean {
     try {
       return JSON.stringify(valueFrom(kind, given)) === JSON.stringify(value ?? null)

@@ -35,7 +35,7 @@ export class WordSegmenter {
         if (end + segment.length > trusted) break
         end += segment.length
         yield { segment, isWordLike: isWordLike === true }
-        // A window that grew is long: return to short windows for the short segments after the long one.
+        // The window was enlarged for this long segment. The next ones are probably short again.
         if (size > WINDOW) break
       }
       start += end

@@ -55,7 +55,7 @@ export class TracedSearchQueue extends SearchQueue {
         return search(stop)
       })
     } catch (error) {
-      // The search was refused before its turn, or the wait has ended before.
+      // Without an end of the wait, the search was refused before its turn.
       if (wait !== null && wait.endedAt === null) wait.fail(error)
       throw error
     } finally {

@@ -12,7 +12,7 @@ export interface WaitOptions {
   readonly signal?: StopSignal
 }
 
-/** A registered caller. It misses no end that is recorded after its registration. */
+/** A registered caller. Learns of every task that ends after its registration. */
 export interface Waiter {
   /** Resolves when the task has ended, at the timeout, at the signal, or when the queue stops. */
   end(options: WaitOptions): Promise<void>

@@ -2,7 +2,7 @@ import { isText } from '../../transfer/index.js'
 import { defineCommand, examples, jsonOption } from '../command/index.js'
 import { onServer, withServer } from './service.js'
 
-/** Milliseconds until the server has named a successor and waited for it. */
+/** Milliseconds for the server to name a successor and to wait until it leads. */
 const HANDOVER_MS = 15_000
 
 export const handover = defineCommand('handover', (command, output) =>

@@ -14,7 +14,7 @@ import { collected, countFor, defineCommand, examples, jsonOption, tableLines } 
 import { onServer, withServer } from './service.js'
 import { enqueued, printTask, reportTask } from './task-output.js'
 
-/** Most tasks that a watch without uids waits for. */
+/** Maximum number of tasks that a watch without uids waits for. */
 const WATCHED_MAX = 1_000
 
 interface ListedTask extends PeerTask {

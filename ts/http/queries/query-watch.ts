@@ -20,11 +20,11 @@ export interface AskedQuery {
   readonly indexUid: string
   readonly q: string | null
   readonly filter: FilterValue | null
-  /** True if the page begins with the first hit and has a size: without hits, nothing matches. */
+  /** See `showsFirst`. */
   readonly showsFirst: boolean
 }
 
-/** Returns true if a search without hits means that nothing matches. */
+/** Returns true if the page starts at the first hit and is not empty, so that no hit means that nothing matches. */
 export const showsFirst = ({ page, hitsPerPage, offset, limit }: PagingFields): boolean =>
   page === null && hitsPerPage === null
     ? (offset ?? 0) === 0 && limit !== 0
@@ -64,8 +64,8 @@ export class QueryWatch {
   readonly #log: Pick<FastifyBaseLogger, 'warn'>
 
   /**
-   * @param count counts queries in another thread, or a history keeps their statistics on disk; absent: they are counted
-   * here, in memory
+   * @param count counts queries: a function that passes them to another thread, or a history that keeps the statistics
+   * on disk. Absent: they are counted here, in memory
    */
   constructor(
     options: QueryWatchOptions,
@@ -139,7 +139,7 @@ export class QueryWatch {
   }
 }
 
-/** Milliseconds by stage, parsed from the texts of the engine. Those of the queries of a federation are summed. */
+/** Milliseconds by stage, parsed from the texts of the engine. Sums the queries of a federation. */
 function stagesOf(words: string | undefined): Readonly<Record<string, number>> {
   if (words === undefined) return {}
   const stages = new Map<string, number>()

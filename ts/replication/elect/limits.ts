@@ -8,15 +8,16 @@ export const SILENT_POLLS_MIN = 5
 /** Milliseconds that a candidate waits for each candidate before it in the order. */
 export const RANK_MS = 2_000
 
-/** Milliseconds between two announcements of a candidate, and after which an announcement no longer counts. */
+/** Milliseconds between two announcements of a candidate. */
 export const ANNOUNCE_MS = 30_000
+/** Milliseconds after which an announcement no longer counts. */
 export const ANNOUNCED_MS = 100_000
 
 /** Milliseconds for the suspected leader to answer at its address. */
 export const LEADER_ANSWER_MS = 2_000
 
-/** Longest heartbeat and announcement. */
+/** Maximum size of a heartbeat or an announcement. */
 export const SIGN_BYTES_MAX = 4_096
 
-/** Most announcements that are read. */
+/** Maximum number of announcements that are read. */
 export const CANDIDATES_MAX = 64

@@ -24,7 +24,10 @@ export class LogState {
   /** Rows of open records. */
   #open: RecordRows[] = []
   #reached: Reached | null = null
-  /** The last transaction of the checkpoint image. The log records of its newest transactions follow the checkpoint. */
+  /**
+   * The last transaction of the checkpoint image. The image is newer than its checkpoint: its last transactions are in
+   * log records after it.
+   */
   #image: Reached | null = null
   #hasImage = true
 

@@ -106,7 +106,8 @@ export class Sender {
 
   /**
    * Lets another server take over: refuses writes, sends everything, and names the successor in the log.
-   * @param to address of the successor; null: any. If it is late, a restart must follow, which starts batches again
+   * Batches stay stopped if the handover is late, so the caller must restart the server then.
+   * @param to address of the successor; null: any
    */
   async handOver(to: string | null = null): Promise<HandoverOutcome> {
     const { handover, outgoing } = this.#setup
@@ -335,7 +336,7 @@ export class Sender {
     const sending = await this.#connected(signal)
     if (this.#isAsked || this.#untilSending() === 0) {
       this.#isAsked = false
-      // If it is read after sending, changes that were stored meanwhile would come after the handover.
+      // Read before sending: changes that are stored during it would otherwise follow the handover.
       const { isReady } = this.#handover
       await this.#sendAll(sending, signal)
       if (isReady) await this.#nameSuccessor(sending, signal)

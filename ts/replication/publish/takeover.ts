@@ -4,7 +4,7 @@ import { FencedError } from '../object-store/index.js'
 
 type Takeover = FencedError | NewerFormatError | SupersededError
 
-/** Errors that show that another server has taken over. Only another one writes a newer format. */
+/** Errors that show that another server has taken over. A record in a newer format also comes from another server. */
 export const isTakeover = (error: unknown): error is Takeover =>
   error instanceof FencedError || error instanceof NewerFormatError || error instanceof SupersededError
 

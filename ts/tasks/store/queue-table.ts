@@ -93,8 +93,8 @@ export class QueueTable {
   }
 
   /**
-   * Reads the oldest task of each index, and all tasks with several names, ascending by uid. If there are more than
-   * `BARRIERS_READ` tasks with several names, stops there: an unread one could block the tasks after it.
+   * Reads the oldest task of each index, and the swaps and renames, which name several indexes, ascending by uid. Reads
+   * no task after the first `BARRIERS_READ` swaps and renames: an unread one could block it.
    */
   #heads(): readonly QueuedTask[] {
     const barriers = this.#queued(

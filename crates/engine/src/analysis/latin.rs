@@ -34,8 +34,9 @@ struct Table {
     pairs: Vec<([u8; 2], TokenKind)>,
     /// By byte: true if a pair begins with it.
     begins_pair: [bool; 256],
-    /// By character of [`OTHERS`]: true if a Latin text may contain it. The same for separators below.
+    /// For each character of [`OTHERS`]: true if a Latin text may contain it.
     allowed: [Vec<bool>; 2],
+    /// For each character of [`OTHERS`]: true if it is a separator.
     separators: [Vec<bool>; 2],
 }
 
@@ -116,8 +117,8 @@ pub fn each<'t>(
     });
 }
 
-/// Passes the pieces of such a text to `taker`, ignoring stop words. It takes words that may begin with a wanted byte
-/// once normalised, and pieces that are not ASCII. Other pieces pass.
+/// Cuts such a text without regard to stop words. Calls `take` with the token of each piece that is not ASCII, or that is
+/// a word with a wanted first byte in lower case, and `pass` for each other piece.
 pub fn pieces<'t>(
     text: &'t str,
     is_wanted: impl Fn(u8) -> bool,

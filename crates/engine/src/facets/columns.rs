@@ -12,8 +12,8 @@ use crate::store::{SegmentView, Snapshot};
 /// Maximum number of fields with open columns per commit. Another field closes all of them.
 const FIELDS_OPEN_MAX: usize = 256;
 
-/// The values of all fields of a commit, for a single search, which keeps the tables it has used. Cheap to make:
-/// columns stay open with the commit, and tables are cached.
+/// The values of all fields of a commit, for a single search. Keeps the tables that the search has used. Creating it is
+/// cheap: the columns stay open as long as the commit, and tables are cached.
 #[derive(Clone)]
 pub struct Columns {
     pub(super) snapshot: Snapshot,

@@ -14,9 +14,9 @@ pub(super) struct SegmentColumn<C> {
 /// Columns with fewer documents are built faster than a thread starts.
 const SHARED_DOCUMENTS_MIN: u32 = 1 << 15;
 
-/// Calls `build` on several threads for each large column without a table, if there is more than one. Columns cache
-/// their tables, so a caller that then uses the columns in turn does not wait. `missing` returns the number of
-/// documents of a column, or `None` if its table is cached.
+/// Builds the missing tables of large columns on several threads, if there are at least two. The columns cache them, so
+/// the caller finds them when it reads one column after another. `missing` returns the number of documents of a column,
+/// or `None` if its table is cached.
 pub(super) fn build_in_parallel<C: Sync>(
     columns: impl Iterator<Item = C>,
     missing: impl Fn(&C) -> Option<u32>,

@@ -15,13 +15,13 @@ use crate::cache::Both;
 use crate::error::Result;
 use crate::settings::ProximityPrecision;
 
-/// From this many documents with both words on, distances are computed for the complete index and cached.
+/// If at least this many documents contain both words, distances are computed for the complete index and cached.
 pub const NEAR_DOCUMENTS_MIN: u64 = 2048;
 
 /// Once this many documents were read for a pair, the documents with both words are counted.
 const READ_DOCUMENTS_MIN: u64 = 32;
 
-/// The distances of a pair are computed and cached once one in this many of the documents with both words was read.
+/// The distances of a pair are computed and cached once this share of the documents with both words was read: 1 in 4.
 const READ_SHARE: u64 = 4;
 
 impl Postings {

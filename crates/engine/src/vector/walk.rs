@@ -1,4 +1,4 @@
-//! Finds the nearest vectors of a code in a graph, as written by the usearch library.
+//! Finds the vectors nearest to a code in a graph that the usearch library has written.
 //!
 //! The library builds graphs, but compares codes one pair at a time and waits for memory each time. This walk works on
 //! the bytes of the graph and compares the neighbours of a node together: the same walk in about half the time.

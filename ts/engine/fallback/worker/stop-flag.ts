@@ -23,7 +23,7 @@ export class StopFlag {
 
 /**
  * Runs a call in another thread. A signal cannot be sent there, so a flag in shared memory is set instead.
- * @param run takes the memory of the flag as further arguments of the call; empty if nothing can stop it
+ * @param run makes the call, and adds `flag` to its arguments: the memory of the flag, or nothing without a signal
  */
 export async function flagged<T>(
   stop: StopSignal | undefined,

@@ -3,7 +3,7 @@ import type { Paging } from '../../../engine/index.js'
 /** The hits that a reranked search asks the engine for, and the page among them. */
 export interface HitWindow {
   readonly paging: Paging
-  /** The page: from this hit up to, but without, `to`. */
+  /** First hit of the page, and the first one after it. */
   readonly from: number
   readonly to: number
   /** New values of the answer, see `AnswerChange`. @param totalHits of the answer, for paging by page */
@@ -11,8 +11,8 @@ export interface HitWindow {
 }
 
 /**
- * Returns a window from the first hit that contains the page and the hits to rank, so that all pages are cut from the
- * same order; null if the page has none of the hits to rank.
+ * Returns a window that starts at the first hit and includes the page and the `topK` hits to rank, so that all pages
+ * show parts of one order; null: the page has none of the hits to rank.
  */
 export function windowOf(paging: Paging, topK: number): HitWindow | null {
   const [from, size] =

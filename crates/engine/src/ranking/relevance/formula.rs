@@ -20,7 +20,7 @@ const LENGTH_EFFECT: f64 = 0.7;
 const LENGTH_UNIT: f64 = 10.0;
 /// Frequency that one occurrence of a word counts in an attribute with weight 1 and average length.
 const FREQUENCY_UNIT: f64 = 4096.0;
-/// Hundredths that an occurrence of another form of a word counts, with the same stem.
+/// Percentage that an occurrence of another form with the same stem counts.
 pub(super) const FORM_PERCENT: u64 = 90;
 /// A score of 1.
 const SCORE_UNIT: f64 = 4096.0;
@@ -39,28 +39,31 @@ pub(super) mod weights {
     pub(in super::super) const JOINED: f64 = 0.7;
 }
 
-/// Weight of a pair of neighbouring query words, of the rarity of the less rare one. With one word in between, half.
+/// Weight of a pair of neighbouring query words. It is multiplied by the rarity of the more frequent word, and halved if
+/// the query has one word between them.
 pub(super) const PAIR_WEIGHT: f64 = 0.8;
 /// Weight of a pair that the query writes without a separator, as in Japanese. It is likely a compound or a name.
 pub(super) const ATTACHED_PAIR_WEIGHT: f64 = 1.0;
-/// Hundredths of the highest scores of the words that all pairs with a separator together count at most.
+/// Highest score of all pairs with a separator together, as a percentage of the highest scores of the words.
 const PAIRS_PERCENT_MAX: u64 = 30;
-/// Average words whose scores limit the pairs. Long queries have more pairs than words, few of which are phrases.
+/// Number of words that the limit of the pairs counts. Long queries have many pairs, but few of them are phrases, so
+/// further words do not raise the limit.
 const PAIRED_WORDS_MAX: u64 = 4;
-/// Words of the query from one word of a pair to the other.
+/// Largest distance between the words of a pair in the query: 1 for neighbours.
 pub(super) const PAIR_STEPS_MAX: usize = 2;
-/// Documents of a universe whose positions are read.
+/// Maximum number of documents per universe whose positions are read.
 pub(in crate::ranking) const NEARNESS_DOCUMENTS_MAX: usize = 200;
-/// Positions between the words of a pair that count as near.
+/// Largest distance between two words of a document that counts as near.
 pub(super) const NEAR_DISTANCE_MAX: u32 = 3;
 
-/// Part of the weight of misspelt words that is left if the index contains the word as written.
+/// Factor for the weight of misspelt words if the index contains the word as written.
 pub(super) const TYPO_OF_KNOWN_WORD: f64 = 0.25;
 
 /// Ranks per whole score in each half of the scale, so that different scores have different ranks.
 const RANKS_PER_SCORE: u32 = 8;
 
-/// Part of a sum that a document loses per part of the query that it lacks: 1 / `MISSING_DIVISOR`.
+/// A document without any word of the query would lose 1 / `MISSING_DIVISOR` of its score, and one without a part of
+/// them loses that part of it.
 const MISSING_DIVISOR: u64 = 4;
 
 /// Natural logarithm of a number of at least 1. The result of `f64::ln` differs between machines.
@@ -92,18 +95,19 @@ pub(super) fn rarity(total: u64, found: u64) -> f64 {
     ln(1.0 + (total as f64 - found as f64 + 0.5) / (found as f64 + 0.5))
 }
 
-/// Weight of an occurrence in an attribute: one in a title tells more than one in a long text. Power of −3/8 of the length.
+/// Weight of an occurrence in an attribute: its length to the power of −3/8. A word in a title says more about a document
+/// than a word in a long text.
 fn length_weight(average_length: f64) -> f64 {
     let fourth_root = (LENGTH_UNIT / average_length).sqrt().sqrt();
     fourth_root * fourth_root.sqrt()
 }
 
-/// Highest score of all pairs with a separator together, if those of `count` words are `words` together.
+/// Highest score of all pairs with a separator together. `words`: sum of the highest scores of the `count` query words.
 pub(super) fn pairs_max(words: u64, count: u64) -> u64 {
     words * PAIRS_PERCENT_MAX * count.min(PAIRED_WORDS_MAX) / (100 * count.max(1))
 }
 
-/// Highest score of a pair, if those of all pairs are `pairs` together and count `most` at most.
+/// Highest score of a pair, reduced so that all pairs, whose sum is `pairs`, count at most `most`.
 pub(super) fn limited_pair(max: u32, pairs: u64, most: u64) -> u32 {
     if pairs <= most { max } else { (u64::from(max) * most / pairs) as u32 }
 }
@@ -127,15 +131,16 @@ pub(super) fn score_of(max: u32, frequency: u64) -> u32 {
     ((f64::from(max) * frequency) / (frequency + SATURATION * FREQUENCY_UNIT)).floor() as u32
 }
 
-/// Score of a document with this sum, whose words weigh `found` of the `all` that those of the query weigh.
+/// Reduces the sum of a document by its missing words. `all`: weight of all words of the query; `found`: weight of those
+/// that the document has.
 pub(super) fn covered(sum: u32, found: u32, all: u32) -> u32 {
     let lost = u64::from(sum) * u64::from(all - found);
     sum - lost.checked_div(MISSING_DIVISOR * u64::from(all)).unwrap_or(0) as u32
 }
 
-/// Rank of a score between 0 and `max`, and the best rank: (1 + ∜(score / max)) / 2. Few documents have all words often, so
-/// most scores are far below the highest. The root spreads them, and the scale is that of similarities of vectors,
-/// (1 + cosine) / 2, which hybrid searches compare with it.
+/// Converts a score between 0 and `max` to a rank, proportional to (1 + ∜(score / max)) / 2. The root spreads the scores:
+/// most are far below the highest, because few documents have all words often. Hybrid searches compare the rank with
+/// similarities of vectors, (1 + cosine) / 2, which have the same scale.
 pub(in crate::ranking) fn rank(score: u32, max: u32) -> Rank {
     let half = RANKS_PER_SCORE * max.max(1);
     let part = f64::from(score.min(max)) / f64::from(max.max(1));

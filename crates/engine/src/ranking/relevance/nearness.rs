@@ -28,9 +28,9 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    /// Returns the scores of documents of `docs` for all pairs: each counts once, in the field with the highest
-    /// frequency unit that has the words at most [`NEAR_DISTANCE_MAX`] positions apart. `unit_of` returns the frequency
-    /// unit of a field of a document.
+    /// Returns the scores of documents of `docs` for all pairs. A pair counts once per document: in the field with the
+    /// highest frequency unit among those where its words are at most [`NEAR_DISTANCE_MAX`] positions apart. `unit_of`
+    /// returns the frequency unit of a field of a document.
     pub(super) fn scores(
         &self,
         resolver: &TermResolver,

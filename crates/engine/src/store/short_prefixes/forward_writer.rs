@@ -33,7 +33,7 @@ impl ForwardWriter {
     }
 }
 
-/// Encodes the first letters of documents as in the file.
+/// Encodes the first letters of documents, in the format of [`super::forward`].
 #[derive(Default)]
 pub(super) struct DocumentEncoder {
     /// Buffer for sorting the words of a document.
@@ -47,7 +47,7 @@ pub(super) struct DocumentEncoder {
 impl DocumentEncoder {
     /// Appends a document with its length.
     pub(super) fn write(&mut self, words: &[WordCode], written: &mut Vec<u8>) {
-        // Words are in the order of the document: a field is repeated if it belongs to objects in an array.
+        // Words have the order of the document, in which a field can occur several times: once per object of an array.
         let words = if words.is_sorted() {
             words
         } else {

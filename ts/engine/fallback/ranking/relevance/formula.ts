@@ -18,7 +18,7 @@ const LENGTH_EFFECT = 0.7
 const LENGTH_UNIT = 10
 /** Frequency that one occurrence of a word counts in an attribute with weight 1 and average length. */
 const FREQUENCY_UNIT = 4096
-/** Hundredths that an occurrence of another form of a word counts, with the same stem. */
+/** Percentage that an occurrence of another form with the same stem counts. */
 export const FORM_PERCENT = 90
 /** A score of 1. */
 const SCORE_UNIT = 4096
@@ -37,28 +37,37 @@ export const WEIGHTS = {
   joined: 0.7,
 } as const
 
-/** Weight of a pair of neighbouring query words, of the rarity of the less rare one. With one word in between, half. */
+/**
+ * Weight of a pair of neighbouring query words. It is multiplied by the rarity of the more frequent word, and halved if
+ * the query has one word between them.
+ */
 export const PAIR_WEIGHT = 0.8
 /** Weight of a pair that the query writes without a separator, as in Japanese. It is likely a compound or a name. */
 export const ATTACHED_PAIR_WEIGHT = 1
-/** Hundredths of the highest scores of the words that all pairs with a separator together count at most. */
+/** Highest score of all pairs with a separator together, as a percentage of the highest scores of the words. */
 const PAIRS_PERCENT_MAX = 30
-/** Average words whose scores limit the pairs. Long queries have more pairs than words, few of which are phrases. */
+/**
+ * Number of words that the limit of the pairs counts. Long queries have many pairs, but few of them are phrases, so
+ * further words do not raise the limit.
+ */
 const PAIRED_WORDS_MAX = 4
-/** Words of the query from one word of a pair to the other. */
+/** Largest distance between the words of a pair in the query: 1 for neighbours. */
 export const PAIR_STEPS_MAX = 2
-/** Documents of a universe whose positions are read. */
+/** Maximum number of documents per universe whose positions are read. */
 export const NEARNESS_DOCUMENTS_MAX = 200
-/** Positions between the words of a pair that count as near. */
+/** Largest distance between two words of a document that counts as near. */
 export const NEAR_DISTANCE_MAX = 3
 
-/** Part of the weight of misspelt words that is left if the index contains the word as written. */
+/** Factor for the weight of misspelt words if the index contains the word as written. */
 export const TYPO_OF_KNOWN_WORD = 0.25
 
 /** Ranks per whole score in each half of the scale, so that different scores have different ranks. */
 const RANKS_PER_SCORE = 8
 
-/** Part of a sum that a document loses per part of the query that it lacks: 1 / `MISSING_DIVISOR`. */
+/**
+ * A document without any word of the query would lose 1 / `MISSING_DIVISOR` of its score, and one without a part of
+ * them loses that part of it.
+ */
 const MISSING_DIVISOR = 4
 
 /** Natural logarithm of a number of at least 1. The result of `Math.log` differs between machines. */
@@ -89,17 +98,20 @@ const LN_2 = series(2)
 /** Rarity of a term that `found` of `total` documents contain. */
 export const rarity = (total: number, found: number): number => ln(1 + (total - found + 0.5) / (found + 0.5))
 
-/** Weight of an occurrence in an attribute: one in a title tells more than one in a long text. Power of −3/8 of the length. */
+/**
+ * Weight of an occurrence in an attribute: its length to the power of −3/8. A word in a title says more about a document
+ * than a word in a long text.
+ */
 function lengthWeight(averageLength: number): number {
   const fourthRoot = Math.sqrt(Math.sqrt(LENGTH_UNIT / averageLength))
   return fourthRoot * Math.sqrt(fourthRoot)
 }
 
-/** Highest score of all pairs with a separator together, if those of `count` words are `words` together. */
+/** Highest score of all pairs with a separator together. `words`: sum of the highest scores of the `count` query words. */
 export const pairsMax = (words: number, count: number): number =>
   Math.floor((words * PAIRS_PERCENT_MAX * Math.min(count, PAIRED_WORDS_MAX)) / (100 * Math.max(count, 1)))
 
-/** Highest score of a pair, if those of all pairs are `pairs` together and count `most` at most. */
+/** Highest score of a pair, reduced so that all pairs, whose sum is `pairs`, count at most `most`. */
 export const limitedPair = (max: number, pairs: number, most: number): number =>
   pairs <= most ? max : Math.floor((max * most) / pairs)
 
@@ -119,14 +131,17 @@ export const scoreMax = (weight: number, rarity: number): number =>
 export const scoreOf = (max: number, frequency: number): number =>
   Math.floor((max * frequency) / (frequency + SATURATION * FREQUENCY_UNIT))
 
-/** Score of a document with this sum, whose words weigh `found` of the `all` that those of the query weigh. */
+/**
+ * Reduces the sum of a document by its missing words. `all`: weight of all words of the query; `found`: weight of those
+ * that the document has.
+ */
 export const covered = (sum: number, found: number, all: number): number =>
   all === 0 ? sum : sum - Math.floor((sum * (all - found)) / (MISSING_DIVISOR * all))
 
 /**
- * Rank of a score between 0 and `max`, and the best rank: (1 + ∜(score / max)) / 2. Few documents have all words often, so
- * most scores are far below the highest. The root spreads them, and the scale is that of similarities of vectors,
- * (1 + cosine) / 2, which hybrid searches compare with it.
+ * Converts a score between 0 and `max` to a rank, proportional to (1 + ∜(score / max)) / 2. The root spreads the scores:
+ * most are far below the highest, because few documents have all words often. Hybrid searches compare the rank with
+ * similarities of vectors, (1 + cosine) / 2, which have the same scale.
  */
 export function rankOf(score: number, max: number): { readonly rank: number; readonly max: number } {
   const half = RANKS_PER_SCORE * Math.max(max, 1)

@@ -18,8 +18,8 @@ export interface Pair {
 export type UnitsByField = ReadonlyMap<number, Float64Array>
 
 /**
- * Score of a document for all pairs: each counts once, in the field with the highest frequency unit that has the words
- * at most `NEAR_DISTANCE_MAX` positions apart.
+ * Returns the score of a document for all pairs. A pair counts once: in the field with the highest frequency unit among
+ * those where its words are at most `NEAR_DISTANCE_MAX` positions apart.
  */
 export function nearness(
   resolver: TermResolver,
