@@ -23,6 +23,7 @@ const trials: Readonly<Record<string, Trial>> = {
   failover: { shows: 'three servers of a bucket that replace a lost leader by themselves' },
   faults: { shows: 'system calls that fail under load' },
   guides: { shows: 'guides for Next.js and Django, followed in new projects' },
+  'http-threads': { shows: 'changes, seen at once on all connections of several threads' },
   hostile: { shows: 'harmful and random requests' },
   interrupted: { shows: 'kills and full disks during dumps, snapshots, imports and upgrades' },
   kill: { shows: 'kill -9 of the task queue at its most critical points' },

@@ -1,0 +1,23 @@
+/** A slice of the trial of answers after changes; `npm run trials -- http-threads` runs 1,000 rounds. */
+import { threadsTrial } from '../../../trials/http-threads/trial.js'
+import { nativeEngine, otherThanWindows } from '../../support/requirements.js'
+import { testNeeding } from '../../support/test-needing.js'
+import { temporaryDirectory } from '../../tasks/test-queue.js'
+
+const THREADS = 3
+const ROUNDS = 60
+
+testNeeding([nativeEngine, otherThanWindows('one thread answers there')])(
+  'a change that was acknowledged is seen on every connection of every thread at once',
+  async (t) => {
+    t.timeout(300_000)
+    const report = await threadsTrial({
+      ...{ engine: 'native', directory: await temporaryDirectory(t), seed: 7 },
+      ...{ threads: THREADS, connections: 16, rounds: ROUNDS },
+    })
+    t.log(report)
+    t.deepEqual(report.problems, [])
+    t.is(report.rounds, ROUNDS)
+    t.deepEqual(Object.keys(report.spread), ['1', '2', '3'])
+  },
+)
