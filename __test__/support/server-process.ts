@@ -26,6 +26,8 @@ export interface ServerProcessSetup {
   readonly env?: NodeJS.ProcessEnv
   /** True to send telemetry. Default: false. */
   readonly analytics?: boolean
+  /** Number of threads that answer. It is started when all of them listen. Default: the default of the server. */
+  readonly httpThreads?: number | undefined
   /** Timeout until it listens or ends. */
   readonly startMsMax: number
 }
@@ -75,12 +77,25 @@ export class ServerProcess {
   }
 
   static async start(setup: ServerProcessSetup): Promise<Started> {
-    const { data, engine, args = [], env, analytics = false, startMsMax } = setup
+    const { data, engine, args = [], env, analytics = false, httpThreads, startMsMax } = setup
     const options = ['--db-path', data, '--http-addr', '127.0.0.1:0', '--engine', engine]
     if (!analytics) options.push('--no-analytics')
+    const isThreaded = httpThreads !== undefined && httpThreads > 1 && engine === 'native'
+    // The log line that says that the threads listen has the level INFO.
+    const threads = httpThreads === undefined ? [] : ['--http-threads', String(httpThreads)]
+    if (isThreaded) threads.push('--log-level', 'INFO')
     const child = spawn(
       process.execPath,
-      [program, ...options, '--master-key', MASTER_KEY, '--experimental-logs-mode', 'JSON', ...args],
+      [
+        program,
+        ...options,
+        '--master-key',
+        MASTER_KEY,
+        '--experimental-logs-mode',
+        'JSON',
+        ...args,
+        ...threads,
+      ],
       // A separate config directory, because the copy of the instance uid there would repair the damage of a trial.
       {
         env: { ...process.env, ...env, XDG_CONFIG_HOME: `${data}.config` },
@@ -98,7 +113,8 @@ export class ServerProcess {
       child.stderr?.on('data', (chunk: Buffer) => {
         errors += chunk.toString()
         const listening = /Server listening on: +"([^"]+)"/.exec(errors)
-        if (listening !== null) resolve(listening[1]!)
+        const isComplete = !isThreaded || errors.includes('threads answer searches')
+        if (listening !== null && isComplete) resolve(listening[1]!)
       })
     })
     const wait = new AbortController()

@@ -1,5 +1,5 @@
 /**
- * npm run trials -- faults --engine native|fallback [--runs N] [--seed S] [--jobs J] [--only NUMBERS] [--kills]
+ * npm run trials -- faults --engine native|fallback [--runs N] [--seed S] [--jobs J] [--only NUMBERS] [--kills] [--http-threads N]
  *
  * Makes system calls of servers fail under load, ends the servers, and compares the state after a restart with their
  * answers. `--kills` fails no call. Exits with 1 if anything contradicts an answer.
@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { takeWhile, withinMinutes } from '../deadline.js'
+import { threadsOf } from '../threads.js'
 import { buildLibrary, missingLibrary } from './library.js'
 import { type FaultVerdict, faultTrial } from './trial.js'
 
@@ -24,6 +25,7 @@ answers.
   --only NUMBERS     only these runs, reported in full
   --minutes N        stop after that time                (default: no limit)
   --kills            only kills servers, fails no call
+  --http-threads N   threads that answer                 (default: that of the server)
 
 Examples
   npm run trials -- faults --engine native --runs 50
@@ -39,6 +41,7 @@ const { values } = parseArgs({
     minutes: { type: 'string' },
     help: { type: 'boolean', default: false },
     kills: { type: 'boolean', default: false },
+    'http-threads': { type: 'string' },
   },
 })
 if (values.help) {
@@ -46,6 +49,7 @@ if (values.help) {
   process.exit(0)
 }
 const { engine, only, kills } = values
+const httpThreads = threadsOf(values['http-threads'])
 const reason = kills ? null : missingLibrary()
 if (reason !== null) throw new Error(reason)
 const directory = await mkdtemp(join(tmpdir(), 'siftd-faults-'))
@@ -56,7 +60,9 @@ const waiting = takeWhile(chosen, withinMinutes(values.minutes))
 const verdicts: FaultVerdict[] = []
 const job = async () => {
   for (const number of waiting) {
-    const verdict = await faultTrial({ engine, seed: Number(values.seed), number, library, directory })
+    const verdict = await faultTrial({
+      ...{ engine, seed: Number(values.seed), number, library, directory, httpThreads },
+    })
     verdicts.push(verdict)
     const { problems, story, hits, counts } = verdict
     if (problems.length === 0 && only === undefined) continue
@@ -76,7 +82,7 @@ console.log(
 )
 if (failed.length === 0) await rm(directory, { recursive: true, force: true })
 else {
-  const flags = `--engine ${engine} --seed ${values.seed}${kills ? ' --kills' : ''}`
+  const flags = `--engine ${engine} --seed ${values.seed}${kills ? ' --kills' : ''}${httpThreads === undefined ? '' : ` --http-threads ${httpThreads}`}`
   console.log(
     `repeat with: npm run trials -- faults ${flags} --only ${failed.map(({ number }) => number).join()}`,
   )

@@ -11,6 +11,8 @@ export interface FaultTrial {
   readonly engine: string
   readonly seed: number
   readonly number: number
+  /** Threads that answer. Default: the default of the server. */
+  readonly httpThreads?: number | undefined
   /** Path of the preloaded library; null for a trial with kills only. */
   readonly library: string | null
   /** Directory for the data of the trial. */
@@ -65,7 +67,7 @@ const places = ['/indexes/*', '/tasks/*', '/update_files*', '/*', '/indexes/*', 
 
 /** Runs the trial with a number. The same number and seed send the same writes and faults. */
 export async function faultTrial(setup: FaultTrial): Promise<FaultVerdict> {
-  const { engine, number, library } = setup
+  const { engine, number, library, httpThreads } = setup
   const random = numbers(setup.seed * 1_000_003 + number)
   const data = join(setup.directory, `data-${number}`)
   await rm(data, { recursive: true, force: true })
@@ -74,7 +76,10 @@ export async function faultTrial(setup: FaultTrial): Promise<FaultVerdict> {
   const problems: string[] = []
   const story: string[] = []
   const start = (env: NodeJS.ProcessEnv = {}): Promise<Started> =>
-    ServerProcess.start({ data, engine, startMsMax: START_MS_MAX, args: ['--log-level', 'WARN'], env })
+    ServerProcess.start({
+      ...{ data, engine, httpThreads, startMsMax: START_MS_MAX },
+      ...{ args: ['--log-level', 'WARN'], env },
+    })
   let hits = 0
   try {
     if (faults === null) {

@@ -1,5 +1,5 @@
 /**
- * npm run trials -- hostile [--minutes N] [--engine native|fallback] [--seed S] [--only PART] [--generated] [--replay FILE]
+ * npm run trials -- hostile [--minutes N] [--engine native|fallback] [--seed S] [--only PART] [--generated] [--replay FILE] [--http-threads N]
  *
  * Runs the corpus, or only its cases whose name contains PART, then generated requests until the time is over. Prints
  * a line of counts and exits with 1 if anything was found. Saves findings to files, which `--replay` sends again.
@@ -8,6 +8,7 @@ import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { threadsOf } from '../threads.js'
 import type { TrialEngine } from './target.js'
 import { costLine, type Finding, Trial } from './trial.js'
 import { calibrate, type Observation } from './watch.js'
@@ -26,6 +27,7 @@ Sends harmful requests to a fresh server and watches it from outside: the corpus
   --only PART        only cases of the corpus whose name contains PART
   --generated        skips the corpus
   --replay FILE      sends the requests of a finding again
+  --http-threads N   threads that answer                 (default: that of the server)
 
 Examples
   npm run trials -- hostile --engine fallback --minutes 30
@@ -40,6 +42,7 @@ const { values: given } = parseArgs({
     help: { type: 'boolean', default: false },
     generated: { type: 'boolean', default: false },
     replay: { type: 'string' },
+    'http-threads': { type: 'string' },
   },
 })
 if (given.help) {
@@ -61,7 +64,9 @@ const seed = Number(given.seed)
 const before = await calibrate(CALIBRATION_MS)
 say(`calibration: ${shownCalibration(before)}`)
 const directory = await mkdtemp(join(tmpdir(), 'siftd-hostile-findings-'))
-const trial = await Trial.start(engine, seed, { directory, say })
+const trial = await Trial.start(engine, seed, {
+  ...{ directory, say, httpThreads: threadsOf(given['http-threads']) },
+})
 if (saved !== null) await trial.replay(saved.requests)
 else {
   const until = performance.now() + Number(given.minutes) * 60_000

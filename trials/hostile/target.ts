@@ -90,23 +90,28 @@ export class Target {
 
   private constructor(
     readonly engine: TrialEngine,
+    readonly httpThreads: number | undefined,
     readonly daemon: TestDaemon,
     readonly provider: HostileProvider,
     readonly directory: string,
     private readonly teardowns: readonly (() => unknown)[],
   ) {}
 
-  static async start(engine: TrialEngine): Promise<Target> {
+  /** @param httpThreads threads that answer. Default: the default of the server */
+  static async start(engine: TrialEngine, httpThreads?: number): Promise<Target> {
     const directory = await mkdtemp(join(tmpdir(), 'siftd-hostile-'))
     const provider = await startHostileProvider()
     const teardowns: (() => unknown)[] = []
+    const isThreaded = engine === 'native' && httpThreads !== undefined && httpThreads > 1
     const given = [
       '--engine',
       engine,
       '--master-key',
       MASTER_KEY,
       '--log-level',
-      'WARN',
+      // The line that says that all threads answer has the level INFO.
+      isThreaded ? 'INFO' : 'WARN',
+      ...(httpThreads === undefined ? [] : ['--http-threads', String(httpThreads)]),
       // A small cache, because its growth must not count as growth by a request.
       '--cache-size',
       '32MiB',
@@ -129,7 +134,8 @@ export class Target {
     const end = (): void => daemon.signal('SIGKILL')
     process.once('exit', end)
     teardown(() => process.removeListener('exit', end))
-    const target = new Target(engine, daemon, provider, directory, teardowns)
+    while (isThreaded && !daemon.ended() && !daemon.log().includes('threads answer searches')) await pause(20)
+    const target = new Target(engine, httpThreads, daemon, provider, directory, teardowns)
     await target.#makeKeys()
     await target.refresh()
     return target

@@ -78,11 +78,12 @@ export class Trial {
     seed: number,
     {
       bounds = defaultBounds,
+      httpThreads = undefined as number | undefined,
       directory = null as string | null,
       say = (_line: string): void => undefined,
     } = {},
   ): Promise<Trial> {
-    const target = await Target.start(engine)
+    const target = await Target.start(engine, httpThreads)
     return new Trial(target, await watchOf(target), seed, bounds, directory, say)
   }
 
@@ -530,9 +531,9 @@ export class Trial {
   async #renew(): Promise<void> {
     await this.#watch.close()
     this.#isStuck = false
-    const { engine } = this.target
+    const { engine, httpThreads } = this.target
     await this.target.stop()
-    this.target = await Target.start(engine)
+    this.target = await Target.start(engine, httpThreads)
     this.#watch = await watchOf(this.target)
     this.#lastState = await this.target.state('queue')
   }
@@ -550,8 +551,9 @@ export class Trial {
   }
 }
 
-const watchOf = (target: Target): Promise<Watch> =>
-  startWatch({ pid: target.daemon.pid, port: target.daemon.port, path: '/health' })
+/** With several threads, the main thread answers only the second path: through the thread of the connection. */
+const watchOf = ({ daemon, httpThreads = 1 }: Target): Promise<Watch> =>
+  startWatch({ pid: daemon.pid, port: daemon.port, path: httpThreads === 1 ? '/health' : '/health/' })
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed()} MB`
 

@@ -1,5 +1,4 @@
 /** Changes the state over one connection, and asks for it over all connections as soon as the change is acknowledged. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Connection } from '../../__test__/support/connection.js'
 import { numbers } from '../../__test__/support/numbers.js'
@@ -44,14 +43,12 @@ const PROBLEMS_MAX = 20
 export async function threadsTrial(setup: ThreadsTrial): Promise<ThreadsReport> {
   const { engine, threads, directory, shouldContinue = () => true } = setup
   const started = await ServerProcess.start({
-    ...{ data: directory, engine, startMsMax: START_MS_MAX },
-    args: ['--http-threads', String(threads), '--log-level', 'INFO'],
+    ...{ data: directory, engine, httpThreads: threads, startMsMax: START_MS_MAX },
+    args: ['--log-level', 'INFO'],
   })
   if (started.kind !== 'listening') throw new Error(`the server did not start: ${started.errors}`)
   const { server } = started
   try {
-    while (engine === 'native' && threads > 1 && !server.errors.includes('threads answer searches'))
-      await sleep(20)
     const { connections, spread } = await spreadConnections(server, setup.connections)
     const rounds = new Rounds(connections, numbers(setup.seed))
     await rounds.prepare()

@@ -1,5 +1,5 @@
 /**
- * npm run trials -- soak [--minutes N] [--cycles N] [--engine native|fallback] [--seed S] [--disk-mib N]
+ * npm run trials -- soak [--minutes N] [--cycles N] [--engine native|fallback] [--seed S] [--disk-mib N] [--http-threads N]
  *
  * Exits with 1 if the state after a restart contradicts anything that clients or the webhook receiver saw.
  */
@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildLibrary, missingLibrary } from '../faults/library.js'
+import { threadsOf } from '../threads.js'
 import { soakDisk } from './disk.js'
 import { soak } from './trial.js'
 
@@ -22,7 +23,8 @@ documents for consistency.
   --cycles N         maximum number of cycles            (default: as many as the time allows)
   --engine NAME      native or fallback                  (default fallback)
   --seed S           seed of the load and the failures   (default 1)
-  --disk-mib N       size of the file system             (default 256)`
+  --disk-mib N       size of the file system             (default 256)
+  --http-threads N   threads that answer                 (default: that of the server)`
 
 const { values } = parseArgs({
   options: {
@@ -31,6 +33,7 @@ const { values } = parseArgs({
     engine: { type: 'string', default: 'fallback' },
     seed: { type: 'string', default: '1' },
     'disk-mib': { type: 'string', default: '256' },
+    'http-threads': { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 })
@@ -50,6 +53,7 @@ let cycles = 0
 const { problems, counts } = await soak({
   engine: values.engine,
   seed: Number(values.seed),
+  httpThreads: threadsOf(values['http-threads']),
   disk,
   library: noLibrary === null ? buildLibrary(directory) : null,
   shouldContinue: (done) => done < Number(values.cycles) && Date.now() < deadline,

@@ -17,6 +17,8 @@ import { TaskHistory } from './task-history.js'
 export interface SoakSetup {
   readonly engine: string
   readonly seed: number
+  /** Threads that answer. Default: the default of the server. */
+  readonly httpThreads?: number | undefined
   readonly disk: SoakDisk
   /** Path of the preloaded library; null if no calls fail. */
   readonly library: string | null
@@ -168,14 +170,16 @@ async function judge(server: ServerProcess, setup: Cycle): Promise<string[]> {
 
 /** @throws if the server does not listen */
 async function start(
-  { engine, disk }: SoakSetup,
+  { engine, disk, httpThreads }: SoakSetup,
   data: string,
   env: NodeJS.ProcessEnv = {},
 ): Promise<ServerProcess> {
   // The webhook receiver is on this machine.
   const networks = ['--experimental-allowed-ip-networks', '127.0.0.0/8']
   const args = ['--log-level', 'WARN', '--dump-dir', join(disk.path, 'dumps'), ...networks]
-  const started = await ServerProcess.start({ data, engine, startMsMax: START_MS_MAX, args, env })
+  const started = await ServerProcess.start({
+    ...{ data, engine, httpThreads, startMsMax: START_MS_MAX, args, env },
+  })
   if (started.kind === 'listening') return started.server
   const by = started.kind === 'ended' ? `ended by ${started.signal ?? started.code}` : started.kind
   throw new Error(`the server did not start: ${by}: ${started.errors.slice(0, 1_500)}`)
