@@ -120,11 +120,17 @@ export async function untilFinished(call: ReturnType<typeof client>, reply: Repl
   }
 }
 
-/** Starts a daemon with `directory` and waits until it answers. */
-export async function startDaemon(engine: string, directory: string, options: readonly string[] = []) {
+/** Starts a daemon with `directory` and waits until it answers. @param nodeOptions options of Node.js */
+export async function startDaemon(
+  engine: string,
+  directory: string,
+  options: readonly string[] = [],
+  nodeOptions: readonly string[] = [],
+) {
   const port = await freePort()
   const address = ['--http-addr', `127.0.0.1:${port}`, '--db-path', directory]
-  const args = [daemon, '--engine', engine, ...address, '--log-level', 'error', '--no-analytics', ...options]
+  const given = ['--engine', engine, ...address, '--log-level', 'error', '--no-analytics', ...options]
+  const args = [...nodeOptions, daemon, ...given]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
   await started(child, port)
   return { port, child, pid: child.pid ?? 0 }

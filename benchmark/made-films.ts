@@ -28,12 +28,17 @@ const CODAS = ['', 'n', 'r', 's', 't', 'l', 'm', 'ck', 'nd']
 /** Vocabulary size. 36,273 real films have about sixty thousand words. */
 const WORDS = 60_000
 
-/**
- * Returns NDJSON of `count` films with title, year, cast, genres and overview. Words follow Zipf's law, as in real
- * texts: nearly every overview contains the most frequent word.
- */
-export function madeFilms(count: number): Buffer {
-  const random = generator(7)
+/** Random words. */
+export interface MadeWords {
+  /** Returns a random entry. */
+  pick<T>(list: readonly T[]): T
+  /** Returns `length` words. They follow Zipf's law, as in real texts. */
+  text(length: number): string
+  /** Returns the text with a capital at the begin of each word. */
+  capital(text: string): string
+}
+
+export function madeWords(random: () => number): MadeWords {
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
   const syllable = () => pick(ONSETS) + pick(VOWELS) + pick(CODAS)
   const words = Array.from({ length: WORDS }, (_, rank) => {
@@ -42,8 +47,20 @@ export function madeFilms(count: number): Buffer {
   })
   // Approximates the inverse of Zipf's distribution function: rank = WORDS ^ uniform.
   const word = () => words[Math.floor(WORDS ** random()) - 1] ?? words[0]!
-  const text = (length: number) => Array.from({ length }, word).join(' ')
-  const capital = (some: string) => some.replace(/(^|\s)\p{L}/gu, (letter) => letter.toUpperCase())
+  return {
+    pick,
+    text: (length) => Array.from({ length }, word).join(' '),
+    capital: (text) => text.replace(/(^|\s)\p{L}/gu, (letter) => letter.toUpperCase()),
+  }
+}
+
+/**
+ * Returns NDJSON of `count` films with title, year, cast, genres and overview. Nearly every overview contains
+ * the most frequent word.
+ */
+export function madeFilms(count: number): Buffer {
+  const random = generator(7)
+  const { pick, text, capital } = madeWords(random)
   const lines: string[] = []
   for (let id = 1; id <= count; id++) {
     const film = {

@@ -47,6 +47,22 @@ export async function processorSeconds(pid: number): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
+/** Returns the processor time in seconds of a process and all processes that it has started; NaN on other systems. */
+export async function familyProcessorSeconds(pid: number): Promise<number> {
+  const entries = await readdir('/proc').catch(() => [])
+  const all = new Map<number, { readonly parent: number; readonly ticks: number }>()
+  for (const entry of entries.filter((name) => /^\d+$/.test(name))) {
+    const stat = await readFile(`/proc/${entry}/stat`, 'utf8').catch(() => '')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    // User and system time of the process, and of its children that have ended.
+    const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0)
+    all.set(Number(entry), { parent: Number(fields[1]), ticks })
+  }
+  const isInside = (at: number): boolean => at === pid || (all.has(at) && isInside(all.get(at)!.parent))
+  const inside = [...all].filter(([at]) => isInside(at))
+  return inside.length === 0 ? Number.NaN : inside.reduce((sum, [, { ticks }]) => sum + ticks, 0) / 100
+}
+
 /** Minimum number of clock ticks (10 ms each) for a meaningful share. */
 const TICKS_MIN = 20
 

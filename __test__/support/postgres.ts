@@ -25,6 +25,9 @@ function programs(): string | null {
 
 const bin = programs()
 
+/** Path of a program of the installed version, such as `psql`. */
+export const postgresProgram = (name: string): string => join(bin ?? '', name)
+
 export const postgresPrograms: Requirement = {
   missing: bin === null ? 'PostgreSQL is not installed (apt-get install postgresql)' : null,
   isDemanded: isCi,
