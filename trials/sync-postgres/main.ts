@@ -10,7 +10,7 @@ import { syncTrial } from './trial.js'
 const help = `npm run trials -- sync-postgres [options]
 
 Clients change a shop in PostgreSQL by random transactions, rollbacks, truncates and changed keys, while the sync, the
-server and PostgreSQL are killed, connections are cut and columns change. After each round every index must equal the
+server and PostgreSQL are killed, connections are cut, columns change and the disk of the server is full. After each round every index must equal the
 result of its query, and no document may have gone back to an older version.
 
   --rounds N         rounds                              (default 300)

@@ -1,4 +1,4 @@
-/** Random changes of a shop while the sync, the server and PostgreSQL are killed. */
+/** Random changes of a shop while the sync, the server and PostgreSQL are killed, or the disk of the server is full. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,6 +8,7 @@ import { numbers } from '../../__test__/support/numbers.js'
 import type { TestPostgres } from '../../__test__/support/postgres.js'
 import { program } from '../../__test__/support/program.js'
 import { MASTER_KEY, ServerProcess } from '../../__test__/support/server-process.js'
+import { buildLibrary, diskChangingCalls, Faults, missingLibrary } from '../faults/library.js'
 import { type CuttableProxy, startCuttableProxy } from './cuttable-proxy.js'
 import { expected, indexes, schema } from './shop.js'
 import { randomSchemaChange, randomTransaction } from './workload.js'
@@ -26,6 +27,8 @@ export interface SyncTrial {
 
 const CLIENTS = 2
 const START_MS_MAX = 120_000
+/** Milliseconds for which the disk of the server is full. */
+const FULL_MS = 3_000
 /** Milliseconds until the index equals the rows after the last change. */
 const REST_MS_MAX = 120_000
 
@@ -38,6 +41,7 @@ const disturbances = [
     'pause',
     'kill the sync twice',
     'stop the sync',
+    'fill the disk',
   ],
 ] as const
 
@@ -69,6 +73,8 @@ class World {
   readonly #database: CuttableProxy
   readonly #address: CuttableProxy
   readonly #config: string
+  /** Makes the disk of the server full; null: the machine cannot compile the library. */
+  readonly #faults: Faults | null
   #server: ServerProcess | null = null
   #sync: ChildProcess | null = null
   #transactions = 0
@@ -80,6 +86,10 @@ class World {
     this.#database = database
     this.#address = address
     this.#config = join(trial.directory, 'sync.json')
+    this.#faults =
+      missingLibrary() === null
+        ? new Faults(buildLibrary(trial.directory), join(trial.directory, 'faults'))
+        : null
   }
 
   static async start(trial: SyncTrial): Promise<World> {
@@ -107,6 +117,7 @@ class World {
     const started = await ServerProcess.start({
       data: join(directory, 'data'),
       engine,
+      ...(this.#faults !== null && { env: this.#faults.env }),
       startMsMax: START_MS_MAX,
     })
     if (started.kind !== 'listening') throw new Error(`the server did not start: ${started.errors}`)
@@ -207,6 +218,13 @@ class World {
         await this.#command('pause')
         await sleep(3_000)
         return this.#command('resume')
+      case 'fill the disk':
+        this.#faults?.begin({
+          ...{ calls: diskChangingCalls, error: 'full', once: false, after: Math.floor(random() * 200) },
+          pattern: `${this.#trial.directory}/data/*`,
+        })
+        await sleep(FULL_MS)
+        return this.#faults?.end()
     }
   }
 
