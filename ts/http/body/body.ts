@@ -16,7 +16,7 @@ import {
 import { BODY_IDLE_MS_MAX, bodyLimits, SHORT_BYTES_MAX, UNSLICED_BYTES_MAX, VALUE_BYTES } from '../limits.js'
 import type { MemoryBudget, MemoryReservation } from '../memory-budget.js'
 import { ByteCollector } from './byte-collector.js'
-import { noteGarbage } from './young-garbage.js'
+import { YoungGarbage } from './young-garbage.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -30,12 +30,15 @@ declare module 'fastify' {
     keepsBodies: boolean
     /** Starts to count the JSON body of `request` against the memory limit of all bodies. */
     reserveForBody(request: FastifyRequest): MemoryReservation
+    /** Written parts of all bodies. */
+    youngGarbage: YoungGarbage
   }
 }
 
 /** Bounds the memory of all JSON bodies. A body counts until its request is answered. */
 export function boundBodies(app: FastifyInstance, budget: MemoryBudget, keepsBodies = false): void {
   app.decorate('keepsBodies', keepsBodies)
+  app.decorate('youngGarbage', new YoungGarbage())
   app.decorateRequest('received', null)
   app.decorateRequest('isHandedOver', false)
   const reservations = new WeakMap<FastifyRequest, MemoryReservation>()
@@ -131,7 +134,7 @@ async function collectLong(
     for await (const chunk of decoded as AsyncIterable<Buffer>) {
       reservation.take(chunk.length)
       collector.push(chunk)
-      noteGarbage(chunk.length)
+      request.server.youngGarbage.note(chunk.length)
     }
   })
   return collector.bytes()
@@ -157,7 +160,7 @@ export async function bodyToFile(
           bytes += chunk.length
           checksum = crc32(chunk, checksum)
           yield chunk
-          noteGarbage(chunk.length)
+          request.server.youngGarbage.note(chunk.length)
         }
       },
       file,

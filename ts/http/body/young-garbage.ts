@@ -25,12 +25,14 @@ function collector(): Collect | null {
 
 const collect = collector()
 
-let bytesSince = 0
-
 /** Counts upload bytes that are no longer needed, and runs a minor collection after each `COLLECTED_BYTES`. */
-export function noteGarbage(bytes: number): void {
-  bytesSince += bytes
-  if (bytesSince < COLLECTED_BYTES) return
-  bytesSince = 0
-  collect?.({ type: 'minor' })
+export class YoungGarbage {
+  #bytes = 0
+
+  note(bytes: number): void {
+    this.#bytes += bytes
+    if (this.#bytes < COLLECTED_BYTES) return
+    this.#bytes = 0
+    collect?.({ type: 'minor' })
+  }
 }

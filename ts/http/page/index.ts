@@ -1,2 +1,2 @@
 /** Serves the page at `/` for people with a browser, and the page of error codes. */
-export { pageRoutes, serveErrorCodes, servePage } from './page.js'
+export { Page } from './page.js'

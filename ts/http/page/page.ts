@@ -30,38 +30,41 @@ const securityHeaders = {
   'cross-origin-resource-policy': 'same-origin',
 } as const
 
-/** Read once per process: the files of a version never change. */
-let read: Assets | null | undefined
-function assets(): Assets | null {
-  read ??= readAssets()
-  return read
-}
+/** The page, and the list of error codes. Its files are read at the first request. */
+export class Page {
+  #assets: Assets | null | undefined
 
-/** Answers with the page if the client prefers HTML to JSON; returns null otherwise. */
-export function servePage(request: FastifyRequest, reply: FastifyReply): FastifyReply | null {
-  void reply.header('vary', 'accept')
-  const html = assets()?.['index.html']
-  if (html === undefined || !prefersHtml(request.headers.accept)) return null
-  const withImages = request.url.split('?')[1]?.split('&').includes('images')
-  void reply.header('content-security-policy', withImages ? ALL_IMAGES : OWN_IMAGES)
-  return send(request, reply, html)
-}
+  #asset(name: AssetName): Asset | undefined {
+    this.#assets ??= readAssets()
+    return this.#assets?.[name]
+  }
 
-/** Scripts and styles of the page. They hold no data of the instance, so they need no key. */
-export const pageRoutes: FastifyPluginAsync = async (app) => {
-  for (const name of ['page.js', 'page.css', 'icon.svg'] satisfies AssetName[])
-    app.get(`/page/${name}`, (request, reply) => {
-      const asset = assets()?.[name]
-      return asset === undefined ? reply.callNotFound() : send(request, reply, asset)
-    })
-}
+  /** Answers with the page if the client prefers HTML to JSON; returns null otherwise. */
+  answer(request: FastifyRequest, reply: FastifyReply): FastifyReply | null {
+    void reply.header('vary', 'accept')
+    const html = this.#asset('index.html')
+    if (html === undefined || !prefersHtml(request.headers.accept)) return null
+    const withImages = request.url.split('?')[1]?.split('&').includes('images')
+    void reply.header('content-security-policy', withImages ? ALL_IMAGES : OWN_IMAGES)
+    return send(request, reply, html)
+  }
 
-/** Answers with the page to which errors with our own codes link. */
-export function serveErrorCodes(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const page = assets()?.['errors.html']
-  if (page === undefined) throw new Error('dist/page/ lacks errors.html: the page has not been built')
-  void reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
-  return send(request, reply, page)
+  /** Answers with the page to which errors with our own codes link. */
+  answerErrorCodes(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const page = this.#asset('errors.html')
+    if (page === undefined) throw new Error('dist/page/ lacks errors.html: the page has not been built')
+    void reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
+    return send(request, reply, page)
+  }
+
+  /** Scripts and styles of the page. They hold no data of the instance, so they need no key. */
+  readonly routes: FastifyPluginAsync = async (app) => {
+    for (const name of ['page.js', 'page.css', 'icon.svg'] satisfies AssetName[])
+      app.get(`/page/${name}`, (request, reply) => {
+        const asset = this.#asset(name)
+        return asset === undefined ? reply.callNotFound() : send(request, reply, asset)
+      })
+  }
 }
 
 /** Programs ask for JSON or accept anything; browsers ask for HTML. */

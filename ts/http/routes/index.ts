@@ -1,5 +1,4 @@
 import type { FastifyPluginAsync } from 'fastify'
-import { pageRoutes } from '../page/index.js'
 import type { RouteServices, SearchRouteServices } from '../route-services.js'
 import { backupRoutes } from './backups.js'
 import { chatRoutes } from './chats.js'
@@ -62,5 +61,4 @@ export const hotRoutes: FastifyPluginAsync<SearchRouteServices> = async (app, se
 /** All routes of the API. */
 export const routes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   for (const plugin of plugins) await app.register(plugin, services)
-  if (services.options.page) await app.register(pageRoutes)
 }

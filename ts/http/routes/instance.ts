@@ -14,7 +14,7 @@ import {
 } from '../answers/index.js'
 import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
-import { serveErrorCodes, servePage } from '../page/index.js'
+import { Page } from '../page/index.js'
 import type { RouteServices, SearchRouteServices } from '../route-services.js'
 import { indexStats, outdatedIndexes, type StatsOptions, size, statsParameters } from '../views/index.js'
 
@@ -94,13 +94,15 @@ const readVerification = {
 /** Health, version, metrics, statistics and verification of the instance. */
 export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { tasks, version } = services
+  const page = new Page()
+  if (services.options.page) await app.register(page.routes)
 
   serve(app, services, readRoot, ({ request, reply }) => {
-    const page = services.options.page ? servePage(request, reply) : null
-    return page ?? sendJson(reply, { status: 'siftd is running' })
+    const answer = services.options.page ? page.answer(request, reply) : null
+    return answer ?? sendJson(reply, { status: 'siftd is running' })
   })
 
-  serve(app, services, describeErrors, ({ request, reply }) => serveErrorCodes(request, reply))
+  serve(app, services, describeErrors, ({ request, reply }) => page.answerErrorCodes(request, reply))
 
   serveHealth(app, services)
 
