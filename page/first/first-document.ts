@@ -16,7 +16,7 @@ export async function firstFields(file: File, format: Formats): Promise<readonly
   }
 }
 
-/** Returns the fields that the server accepts as primary key without being told: their names end with `id`. */
+/** Returns the fields that the server may choose as primary key by itself: their names end with `id`. */
 export const keyCandidates = (fields: readonly string[]): readonly string[] =>
   fields.filter((name) => name.toLowerCase().endsWith('id'))
 

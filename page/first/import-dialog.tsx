@@ -107,7 +107,7 @@ interface Described {
 /** Types whose values are usually few enough to filter by. Texts are proposed, but not chosen. */
 const chosenTypes = ['number', 'integer', 'boolean', 'array of string', 'array of number']
 
-/** Proposes attributes for filters and sorting, which an index needs to be told before they work. */
+/** Proposes attributes for filters and sorting. They only work once the settings list them. */
 function Filters({ uid, done }: { readonly uid: string; readonly done: () => void }) {
   const [fields, setFields] = useState<Described['fields']>([])
   const [chosen, setChosen] = useState<readonly string[]>([])

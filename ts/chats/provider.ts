@@ -49,7 +49,7 @@ export function providerOf(settings: WorkspaceSettings, openAiKey: string | null
   }
 }
 
-/** What one request to the provider adds to the request of the client. */
+/** The parts that a request to the provider has in addition to the request of the client. */
 export interface Round {
   readonly messages: readonly Message[]
   /** null: the model cannot search. */

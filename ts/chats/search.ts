@@ -36,7 +36,7 @@ export interface Caller {
   ): Promise<Answer>
 }
 
-/** What a search found. */
+/** Result of a search. */
 export interface Found {
   /** For the model. */
   readonly text: string

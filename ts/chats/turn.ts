@@ -1,4 +1,4 @@
-/** One answer of the model: text that the client gets, and calls of tools that it does not get. */
+/** An answer of the model: text for the client, and calls of tools, which the client does not get. */
 import { randomUUID } from 'node:crypto'
 import { type CallPart, type Chunk, type ChunkValue, madeChunk } from './chunks.js'
 import { badAnswer } from './failure.js'
@@ -100,7 +100,7 @@ export class Turn {
       end !== null && (this.#calls.size > 0 || end === 'tool_calls' || end === 'function_call')
     if (end !== null && !endsWithCalls) this.#isEndShown = true
     if (parts.length === 0 && older === undefined && !endsWithCalls) return chunk
-    // Calls stay here. So does the end of a turn with calls: for the client the answer goes on.
+    // The client gets neither calls nor the end of a turn with calls: its answer continues with the next turn.
     if (!rest.content && !this.#isEndShown) return null
     return madeChunk({
       ...value,

@@ -65,7 +65,7 @@ export type SearchServerServices = Omit<
 > &
   Pick<Services, 'log' | 'createServer'>
 
-/** What a server for searches leaves to others. */
+/** Parts of a server for searches that its caller provides. */
 export interface SearchServerHooks {
   /** Counts a query, if the options ask for it. */
   readonly countQuery: (search: CountedSearch) => void

@@ -1,4 +1,4 @@
-/** One protocol server: for one HTTP request, or for one connection over stdio. */
+/** A server of the protocol, for a single HTTP request or for a connection over stdio. */
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, Server } from '@modelcontextprotocol/server'
 import { type Api, type ApiFault, ask, indexPath, type Json, ToolError } from './api.js'
 import { bounded } from './bounded.js'

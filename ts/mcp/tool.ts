@@ -20,7 +20,7 @@ export interface Tool {
   readonly writes: 'never' | 'adds' | 'changes'
   /** Members of the answer that may be cut, by path, such as `results.hits`. */
   readonly lists: readonly string[]
-  /** What an agent can do to get a shorter answer. */
+  /** Advice to an agent on how to get a shorter answer. */
   readonly shorter: string
   /** @throws ToolError */
   run(args: Json, api: Api, signal: AbortSignal | undefined): Promise<Json>

@@ -160,7 +160,7 @@ const following = (
     if (follower.promotion === null) {
       const { writer, position } = follower.figures()
       if (writer !== null) return { address: writer }
-      // A leader without an address is named by nobody: the refusal says so.
+      // The leader has no address. The refusal of this server says so.
       return position === null ? null : 'self'
     }
     await follower.promotion

@@ -5,7 +5,7 @@ import { type RerankerFields, rerankerCommonDefaults, rerankerDefaults } from '.
 import { callReranker, type RankedDocument, RerankError, type RerankService } from './call.js'
 import { PERSONALIZATION_MS_MAX } from './limits.js'
 
-/** What a service ranks. */
+/** Input of a ranking. */
 export interface Ranked {
   readonly query: string
   readonly documents: readonly string[]

@@ -12,7 +12,7 @@ export interface TracerSetup extends ExporterSetup {
   readonly random?: () => number
 }
 
-/** What the running work belongs to: a span, or a trace that is not recorded. */
+/** The span of the running work, or its trace, if that is not recorded. */
 type Context = Span | Unrecorded
 
 /** Work of a trace that is not recorded. */

@@ -187,7 +187,7 @@ function rest(fields: EmbedderFields): FoundService {
   }
 }
 
-/** Merges headers. Those in `given` replace those in `own` with the same name in any case. */
+/** Merges headers. A header in `given` replaces one in `own` with the same name, in any case. */
 function overlaid(
   own: Readonly<Record<string, string>>,
   given: Readonly<Record<string, string>>,

@@ -8,7 +8,7 @@
 import type { DumpedTask } from '../../tasks/index.js'
 import type { Fields } from './fields.js'
 
-/** True for a change of a rule that siftd made. Those of the reference keep the form they came with. */
+/** True for a change of a rule that siftd made. Changes that the reference made keep their form. */
 export const isOwnRuleChange = ({ task, foreign }: DumpedTask): boolean =>
   task.type === 'dsrUpdate' &&
   foreign === null &&

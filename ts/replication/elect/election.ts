@@ -23,7 +23,7 @@ export interface ElectionSetup {
   readonly timing?: Pick<Timing, 'now'>
 }
 
-/** What a poll found that met the end of the log. */
+/** Result of a poll that reached the end of the log. */
 export interface Polled {
   /** The last log record. */
   readonly position: number

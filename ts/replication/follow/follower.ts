@@ -160,7 +160,7 @@ export class Follower {
     })
   }
 
-  /** Waits up to `waitMs` for a poll that begins now or later and meets the end of the log. One poll serves all. */
+  /** Waits up to `waitMs` for a poll that begins now or later and reaches the end of the log. All waiting calls share it. */
   async meetsEnd(waitMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       const waiter: EndWaiter = {

@@ -47,8 +47,8 @@ export async function openReplicated(request: ReplicationRequest): Promise<Repli
 }
 
 /**
- * Returns true if a candidate has led the log from this directory, and so leads on unless another server took over, or
- * if it may begin the log, which nobody has begun.
+ * Returns true if a candidate has led the log from this directory, so that it continues unless another server has taken
+ * over, or if the log has no record yet and the candidate may begin it.
  */
 async function mayLead(request: ReplicationRequest): Promise<boolean> {
   const { options, directory, bucket } = request

@@ -25,7 +25,7 @@ export class Confirmation {
   }
 
   /**
-   * Waits for a call that began now or later and met the end of the log. One read serves all that wait.
+   * Waits for a read that begins now or later and reaches the end of the log. All waiting calls share it.
    * @param look reads the end. `busy`: an append in progress may show the same
    * @returns false: there was none in time
    */

@@ -105,8 +105,8 @@ export class Sender {
   }
 
   /**
-   * Lets another server take over: refuses writes, sends everything, and names the successor in the log.
-   * Batches stay stopped if the handover is late, so the caller must restart the server then.
+   * Lets another server take over: refuses writes, sends everything, and names the successor in the log. If it is late,
+   * batches stay stopped until a restart.
    * @param to address of the successor; null: any
    */
   async handOver(to: string | null = null): Promise<HandoverOutcome> {
@@ -381,7 +381,7 @@ export class Sender {
     }
   }
 
-  /** Pauses appends during a yield, so that another server can take over. */
+  /** Pauses appends during a yield. */
   async #pause(): Promise<void> {
     while (this.#yield !== null && !this.#closing.signal.aborted && this.#fenced === null) {
       const now = this.#timing.now()
@@ -443,9 +443,7 @@ export class Sender {
     this.ask()
   }
 
-  /**
-   * Starts a checkpoint, which is made while changes are sent. If it fails, as on a full disk, changes are still sent.
-   */
+  /** Starts a checkpoint, which is made while changes are sent. If it fails, sending continues. */
   async #beginCheckpoint(shipper: Sending['shipper'], signal: AbortSignal): Promise<void> {
     try {
       await shipper.beginCheckpoint(signal, (failure) => {

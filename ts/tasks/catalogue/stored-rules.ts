@@ -57,7 +57,7 @@ export class StoredRules {
   }
 }
 
-/** Reads the rules. Those of earlier versions are converted. */
+/** Reads the rules. Converts rules of earlier versions. */
 async function storedRules(store: StoreClient): Promise<Rules> {
   const stored = ((await store.call('value', [RULES_STORED_AS])) as Rules | null) ?? {}
   return Object.fromEntries(Object.entries(stored).map(([uid, rule]) => [uid, presentRule(rule)]))

@@ -9,8 +9,8 @@ use crate::analysis::Compounds;
 use crate::error::Result;
 
 impl Postings {
-    /// Returns the first `max` compounds, in byte order, that begin or end with `word`. Of the words with that
-    /// beginning or end, the first `candidates_max` are examined.
+    /// Returns the first `max` compounds, in byte order, that begin or end with `word`. Examines only the first
+    /// `candidates_max` words with that beginning or end.
     pub fn compounds(
         &self,
         word: &str,

@@ -109,8 +109,8 @@ impl Snapshot {
         &self.inner.parts
     }
 
-    /// Returns the dictionaries that cut its texts, as far as they are installed. One of another version stands for a
-    /// missing one.
+    /// Returns the dictionaries that cut its texts, as far as they are installed. Replaces a missing dictionary by one of
+    /// another version.
     pub fn dictionaries(&self) -> Dictionaries {
         self.inner.installed.of_languages(&self.inner.parts.dictionaries)
     }
