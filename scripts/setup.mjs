@@ -143,7 +143,10 @@ const testPrograms = [
     name: 'postgresql',
     isInstalled: () => existsSync('/usr/lib/postgresql') || answers('initdb', ['--version']),
   },
+  { name: 'postgresql-postgis', isInstalled: () => filesBelow('/usr/share/postgresql').some(isPostgis) },
 ]
+
+const isPostgis = (path) => path.endsWith('postgis.control')
 
 /** Installs programs for tests, on CI machines with apt-get and root. */
 export async function installTestPrograms() {

@@ -11,8 +11,9 @@ import { isCi, type Requirement } from './requirements.js'
 /** Where packages of Debian, Red Hat and Homebrew install versions. */
 const FOLDERS = ['/usr/lib/postgresql', '/usr', '/opt/homebrew/opt']
 
-/** Folder with the programs of the newest version; null if there is none. */
+/** Folder with the programs of the newest version, or of SIFTD_TEST_POSTGRES; null if there is none. */
 function programs(): string | null {
+  if (process.env.SIFTD_TEST_POSTGRES) return process.env.SIFTD_TEST_POSTGRES
   for (const folder of FOLDERS) {
     const versions = existsSync(folder) ? readdirSync(folder).sort().reverse() : []
     const found = versions
@@ -31,6 +32,13 @@ export const postgresProgram = (name: string): string => join(bin ?? '', name)
 export const postgresPrograms: Requirement = {
   missing: bin === null ? 'PostgreSQL is not installed (apt-get install postgresql)' : null,
   isDemanded: isCi,
+}
+
+/** Returns true if the installed version has an extension, such as `postgis`. */
+export function hasExtension(name: string): boolean {
+  if (bin === null) return false
+  const shared = spawnSync(postgresProgram('pg_config'), ['--sharedir'], { encoding: 'utf8' }).stdout ?? ''
+  return existsSync(join(shared.trim(), 'extension', `${name}.control`))
 }
 
 /** User of the server. PostgreSQL refuses to run as root. */

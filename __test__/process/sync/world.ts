@@ -1,5 +1,5 @@
 /** A server, a database and the configuration of a sync between them. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -22,6 +22,8 @@ export interface SyncWorld {
   /** Waits until a document is as expected; null: until it does not exist. */
   becomes(t: ExecutionContext, uid: string, id: string | number, expected: object | null): Promise<void>
   documents(uid: string): Promise<Record<string, unknown>[]>
+  /** Returns the configuration that `init` proposes. */
+  proposal(): Promise<string>
   eventually(t: ExecutionContext, what: string, condition: () => Promise<boolean>): Promise<void>
 }
 
@@ -70,6 +72,11 @@ export async function startWorld(
     async documents(uid) {
       const { body } = await server.call('GET', `/indexes/${uid}/documents?limit=1000`)
       return (body.results ?? []) as unknown as Record<string, unknown>[]
+    },
+    async proposal() {
+      const path = join(directory, 'proposed.toml')
+      await runCommand(['sync', 'postgres', 'init', '--url', postgres.url, '--config', path])
+      return readFile(path, 'utf8')
     },
     eventually,
   }

@@ -12,6 +12,11 @@ export const vectorTypes = ['vector', 'halfvec']
 /** Types of PostGIS. */
 export const geometryTypes = ['geometry', 'geography']
 
+/** True for points, and for columns of PostGIS that may hold them. */
+export const isPosition = ({ base, type }: Column): boolean =>
+  base === 'point' ||
+  (geometryTypes.includes(base) && (!type.includes('(') || /\((Geometry|Point)/.test(type)))
+
 /** Casts by name: SQL of the column → SQL of a JSON value. */
 const casts: Readonly<Record<string, (sql: string, column: Column) => string>> = {
   text: (sql) => `${sql}::text`,
@@ -23,7 +28,7 @@ const casts: Readonly<Record<string, (sql: string, column: Column) => string>> =
   base64: (sql) => `translate(encode(${sql}, 'base64'), E'\\n', '')`,
   hex: (sql) => `encode(${sql}, 'hex')`,
   geo: (sql, { base }) => geoPoint(sql, base),
-  geojson: (sql) => `ST_AsGeoJSON(${sql})::json`,
+  geojson: (sql) => `ST_AsGeoJSON(${inDegrees(sql)})::json`,
   vector: (sql, column) => vector(sql, column),
 }
 
@@ -58,8 +63,7 @@ export function fieldExpression(field: string, source: FieldSource, columns: rea
   }
   const one = found(column)
   const ref = `t.${quoted(one.name)}`
-  const isPoint = one.base === 'point' || geometryTypes.includes(one.base)
-  const cast = as ?? (field === '_geo' && isPoint ? 'geo' : undefined)
+  const cast = as ?? (field === '_geo' && isPosition(one) ? 'geo' : undefined)
   if (cast === undefined) return columnExpression(ref, one)
   if (typeof cast !== 'string' || !Object.hasOwn(casts, cast))
     return fail(`\`as\` must be one of ${Object.keys(casts).join(', ')}`)
@@ -89,8 +93,13 @@ const isWithinDouble = (modifier: number): boolean => modifier >= 4 && (modifier
 const vector = (sql: string, { base }: Column): string =>
   base.startsWith('_') ? `to_json(${sql})` : `${sql}::text::json`
 
+/** Coordinates without a reference system are taken as longitude and latitude. */
+const inDegrees = (sql: string): string =>
+  `case when ST_SRID(${sql}::geometry) in (0, 4326) then ${sql}::geometry else ST_Transform(${sql}::geometry, 4326) end`
+
+/** An empty point of PostGIS has no coordinates. */
 function geoPoint(sql: string, base: string): string {
   const [lat, lng] =
-    base === 'point' ? [`(${sql})[1]`, `(${sql})[0]`] : [`ST_Y(${sql}::geometry)`, `ST_X(${sql}::geometry)`]
-  return `case when ${sql} is null then null else json_build_object('lat', ${lat}, 'lng', ${lng}) end`
+    base === 'point' ? [`(${sql})[1]`, `(${sql})[0]`] : [`ST_Y(${inDegrees(sql)})`, `ST_X(${inDegrees(sql)})`]
+  return `case when ${lat} is null then null else json_build_object('lat', ${lat}, 'lng', ${lng}) end`
 }

@@ -2,13 +2,13 @@
 import type { SourceSettings } from '../../../ts/transfer/sync/source.js'
 import { type Column, findTable, type Table } from './catalogue.js'
 import { openDatabase } from './database.js'
-import { geometryTypes, isOmitted, vectorTypes } from './expressions.js'
+import { geometryTypes, isOmitted, isPosition, vectorTypes } from './expressions.js'
 import { postgresSettings } from './settings.js'
 
 const TABLES_MAX = 100
 const plainIds = ['int2', 'int4', 'int8', 'uuid']
 
-/** Returns a configuration file with all tables that have a primary key. */
+/** Returns a configuration file with all tables that have a primary key, without those of extensions. */
 export async function propose(given: SourceSettings): Promise<string> {
   const database = openDatabase(postgresSettings(given))
   try {
@@ -17,6 +17,8 @@ export async function propose(given: SourceSettings): Promise<string> {
       `select format('%I.%I', n.nspname, c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
        where c.relkind in ('r', 'p') and not c.relispartition and c.relpersistence = 'p'
          and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname !~ '^pg_'
+         and not exists (select from pg_depend d
+           where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
        order by 1 limit ${TABLES_MAX}`,
     )
     const tables: Table[] = []
@@ -71,10 +73,11 @@ function proposedField(column: Column, columns: readonly Column[]): string {
   const source = JSON.stringify(name)
   if (isPosition(column) && columns.find(isPosition) === column) return `_geo = ${source}`
   if (vectorTypes.includes(base)) return `# _vectors = { vectors = { EMBEDDER = ${source} } }`
-  return `${/^[A-Za-z0-9_-]+$/.test(name) ? name : source} = ${source}`
+  const field = /^[A-Za-z0-9_-]+$/.test(name) ? name : source
+  return geometryTypes.includes(base)
+    ? `${field} = { column = ${source}, as = "geojson" }`
+    : `${field} = ${source}`
 }
-
-const isPosition = ({ base }: Column): boolean => base === 'point' || geometryTypes.includes(base)
 
 function withoutPassword(url: string): string {
   try {
