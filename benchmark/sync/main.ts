@@ -337,9 +337,11 @@ function sorted(value: unknown): unknown {
 function compare(expected: Answers, actual: Answers): void {
   if (expected.documents !== actual.documents)
     throw new Error(`${actual.documents} documents instead of ${expected.documents}`)
-  const at = expected.hits.findIndex((one, index) => one !== actual.hits[index])
-  if (at >= 0)
-    throw new Error(
-      `search ${at} differs: ${actual.hits[at]?.slice(0, 2000)}\n${expected.hits[at]?.slice(0, 2000)}`,
-    )
+  for (const [search, one] of expected.hits.entries()) {
+    const other = actual.hits[search] ?? ''
+    if (one === other) continue
+    const at = [...one].findIndex((letter, index) => letter !== other[index])
+    const part = (text: string): string => text.slice(Math.max(0, at - 200), at + 200)
+    throw new Error(`search ${search} differs:\n${part(one)}\n${part(other)}`)
+  }
 }

@@ -44,45 +44,51 @@ export async function copyDocuments(copy: Copy, before: MappingProgress | null):
   if (isContinued) {
     log(`index \`${uid}\`: continuing after ${before.rows} copied rows`)
     await copyRows(copy, before.into, before.after, before.rows)
-    return finished(copy, before.into)
+    return finished(copy, before.into, before.into === uid)
   }
-  const into = await preparedIndex(copy)
+  const { into, hasDocuments } = await preparedIndex(copy)
   log(`index \`${uid}\`: copying ${mapping.table}${into === uid ? '' : ' into a new index'}`)
   await copy.progress({ state: 'copying', fingerprint, into, after: null, rows: 0 })
   await target.ensureIndex(into, facts.primaryKey)
   await copyRows(copy, into, null, 0)
-  await finished(copy, into)
+  await finished(copy, into, hasDocuments)
 }
 
-/** Returns the index to copy into. */
-async function preparedIndex({ target, mapping: { uid }, facts, log }: Copy): Promise<string> {
+/** An index to copy into. */
+interface PreparedIndex {
+  readonly into: string
+  /** True if it may have documents whose rows do not exist. */
+  readonly hasDocuments: boolean
+}
+
+async function preparedIndex({ target, mapping: { uid }, facts, log }: Copy): Promise<PreparedIndex> {
   const into = copyUid(uid)
   await target.deleteIndex(into)
   const documents = await target.documents(uid)
-  if (documents === null || documents === 0) return uid
+  if (documents === null || documents === 0) return { into: uid, hasDocuments: false }
   const settings = await target.settings(uid)
-  if (settings === null) return uid
+  if (settings === null) return { into: uid, hasDocuments: false }
   if (hasSecrets(settings)) {
     log(
       `index \`${uid}\`: copying in place, because the secrets of its embedders cannot be read for a new index`,
     )
-    return uid
+    return { into: uid, hasDocuments: true }
   }
   await target.ensureIndex(into, facts.primaryKey)
   await target.putSettings(into, settings)
-  return into
+  return { into, hasDocuments: false }
 }
 
 /** Servers mask the secrets of embedders. */
 const hasSecrets = ({ embedders }: Readonly<Record<string, unknown>>): boolean =>
   /"(apiKey|headers)"/.test(JSON.stringify(embedders ?? {}))
 
-async function finished(copy: Copy, into: string): Promise<void> {
+async function finished(copy: Copy, into: string, hasOrphans: boolean): Promise<void> {
   const { target, mapping, facts, log } = copy
   const { uid } = mapping
   const { fingerprint } = facts
-  if (into === uid) await removeOrphans(copy)
-  else {
+  if (hasOrphans) await removeOrphans(copy)
+  if (into !== uid) {
     await copy.progress({ state: 'swapping', fingerprint, into })
     await target.swap(uid, into)
     await target.deleteIndex(into)

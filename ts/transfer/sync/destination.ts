@@ -145,12 +145,11 @@ export class Destination {
     let embedderFailures = 0
     const attempt = async (): Promise<void> => {
       const path = `/indexes/${uid}/documents?primaryKey=${encodeURIComponent(primaryKey)}`
-      const call = {
+      const task = await this.#ended('POST', path, () => ({
         body: documents.map(({ line }) => line).join('\n'),
         timeoutMs: UPLOAD_MS_MAX,
         isRepeatable: true,
-      }
-      const task = await this.#ended('POST', path, call)
+      }))
       if (task.status === 'succeeded') return
       const { code = 'canceled', message = '', type } = task.error ?? {}
       const isEmbedder = code === 'vector_embedding_error' && ++embedderFailures < EMBEDDER_ATTEMPTS
@@ -217,10 +216,10 @@ export class Destination {
   ): Promise<void> {
     await patiently(this.#patience, async () => {
       try {
-        const task = await this.#ended(method, path, {
+        const task = await this.#ended(method, path, () => ({
           body,
           isRepeatable: true,
-        })
+        }))
         if (task.status === 'succeeded' || accepted.includes(task.error?.code ?? '')) return
         const { code = 'canceled', message = '' } = task.error ?? {}
         throw new TransientTaskError(`${method} ${path.split('?', 1)[0]} failed: ${code} ${message}`)
@@ -231,15 +230,13 @@ export class Destination {
     })
   }
 
+  /** @param callOf is a function, so that the body is released while the task runs */
   async #ended(
     method: 'POST' | 'PATCH' | 'DELETE',
     path: string,
-    call: Parameters<Peer['json']>[2],
+    callOf: () => Parameters<Peer['json']>[2],
   ): Promise<PeerTask> {
-    const { taskUid } = await this.#peer.json<{ taskUid: number }>(method, path, {
-      ...call,
-      shape: acceptedTask,
-    })
+    const { taskUid } = await this.#accepted(method, path, callOf)
     try {
       return await endedTask(this.#peer, taskUid)
     } catch (error) {
@@ -248,6 +245,15 @@ export class Destination {
         throw new TransientTaskError(`task ${taskUid} is lost`)
       throw error
     }
+  }
+
+  // Not async: a suspended function keeps its arguments.
+  #accepted(
+    method: 'POST' | 'PATCH' | 'DELETE',
+    path: string,
+    callOf: () => Parameters<Peer['json']>[2],
+  ): Promise<{ readonly taskUid: number }> {
+    return this.#peer.json(method, path, { ...callOf(), shape: acceptedTask })
   }
 }
 

@@ -2,7 +2,7 @@
 export const COPY_ROWS_FIRST = 100
 export const COPY_ROWS_MAX = 10_000
 /** Target size of a page in bytes. Larger pages gain nothing and take memory. */
-export const COPY_BYTES_AIM = 2 * 1024 * 1024
+export const COPY_BYTES_AIM = 1024 * 1024
 /** Pages that were sent and are not indexed yet, per copy. */
 export const COPY_PAGES_WAITING_MAX = 4
 /** Milliseconds between two writes of the progress of a copy. */

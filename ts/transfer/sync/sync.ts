@@ -38,6 +38,8 @@ export interface SyncSetup {
   log(line: string): void
   /** Called while an index is copied. @param total estimate of the database; 0: unknown */
   copied(uid: string, rows: number, total: number): void
+  /** Called after each page of documents, copied or changed. */
+  worked?(): void
   /** Called when everything is copied, before changes are followed. */
   following?(): void
 }
@@ -203,6 +205,7 @@ class Session {
   async #copy(mapping: Mapping, facts: MappingFacts, before: MappingProgress | null): Promise<void> {
     const { source, target, signal, log, copied } = this.#setup
     const progress = async (state: MappingProgress): Promise<void> => {
+      this.#setup.worked?.()
       const isStep = state.state !== this.#mappings[mapping.uid]?.state
       this.#mappings[mapping.uid] = state
       if (state.state === 'copying') copied(mapping.uid, state.rows, facts.estimatedRows)
@@ -286,6 +289,7 @@ class Session {
       ])
       figures.documents.inc(lines.length)
       figures.deletions.inc(absent.length)
+      this.#setup.worked?.()
     }
   }
 

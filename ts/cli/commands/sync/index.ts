@@ -12,6 +12,7 @@ import {
   Option,
 } from '../../command/index.js'
 import { asLaunchError, type SyncOptions, withSync } from './context.js'
+import { heapLimit } from './heap.js'
 import { paused, resync, shownFindings, shownStatus, verified } from './operating.js'
 import { sourcePackage } from './package.js'
 
@@ -117,6 +118,7 @@ async function started(options: SyncOptions, output: CommandOutput, isCopyOnly: 
         ...{ config, source, target, store, figures },
         signal: isCopyOnly ? AbortSignal.any([signal, done.signal]) : signal,
         log,
+        worked: heapLimit(),
         copied: (uid, rows, total) => output.progress(`copying ${uid}`, rows, Math.max(rows, total)),
         ...(isCopyOnly && { following: () => done.abort() }),
       })
