@@ -24,12 +24,11 @@ const SAME_REQUEST_MS = 1_000
 const version = packageVersion()
 
 surviveLostOutput()
-try {
-  await main()
-} catch (error) {
+// The bundle is in CommonJS, which has no `await` at the top.
+main().catch((error: unknown) => {
   writeLastLine(`${lastLineOf(error)}\n`)
   process.exit(error instanceof LaunchError ? error.exitCode : 1)
-}
+})
 
 async function main(): Promise<void> {
   const args = usualArguments(process.argv.slice(2))

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
-/** Entry point. Enables the compile cache of Node.js where available, then runs the program. */
+/** Entry point. Keeps compiled code between starts, then runs the program. */
 import module from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { keepCompiledCode } from './compiled-code.js'
 
 /** Available since Node.js 22. */
 interface CompileCache {
@@ -12,5 +13,9 @@ interface CompileCache {
 const { env } = process
 // The default is a temporary directory shared with other users, whose code must not run here.
 const caches = env.XDG_CACHE_HOME || env.LOCALAPPDATA || join(homedir(), '.cache')
-;(module as CompileCache).enableCompileCache?.(env.NODE_COMPILE_CACHE || join(caches, 'siftd'))
-await import('./main.js')
+const directory = env.NODE_COMPILE_CACHE || join(caches, 'siftd')
+const { enableCompileCache } = module as CompileCache
+if (enableCompileCache !== undefined) enableCompileCache(directory)
+else if (!env.NODE_DISABLE_COMPILE_CACHE) keepCompiledCode(directory)
+// The bundle is in CommonJS, which has no `await` at the top.
+void import('./main.js')

@@ -1,12 +1,25 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { existsSync, readFileSync } from 'node:fs'
 import { availableParallelism, homedir, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Machine } from './option.js'
 
-/** Returns the package directory. Resolves it by name, because bundled and compiled files are at different depths. */
-export const packageFolder = (): string =>
-  dirname(createRequire(import.meta.url).resolve('siftd/package.json'))
+/**
+ * Returns the package directory: the next one above this file whose manifest has our name. Bundled and compiled files
+ * are at different depths, and the bundle has a manifest for its module format.
+ */
+export function packageFolder(): string {
+  for (let folder = dirname(fileURLToPath(import.meta.url)); ; ) {
+    const manifest = join(folder, 'package.json')
+    if (existsSync(manifest) && nameIn(manifest) === 'siftd') return folder
+    const above = dirname(folder)
+    if (above === folder) throw new Error('the package folder of siftd is missing')
+    folder = above
+  }
+}
+
+const nameIn = (manifest: string): unknown =>
+  (JSON.parse(readFileSync(manifest, 'utf8')) as { readonly name?: unknown }).name
 
 /** `major.minor.patch` of this package. */
 export function packageVersion(): string {

@@ -72,7 +72,7 @@ async function bundledWith(name: string, known = new Set<string>()): Promise<str
   if (known.has(name)) return ''
   known.add(name)
   const text = await readFile(new URL(`../../../bundle/${name}`, import.meta.url), 'utf8')
-  const imported = [...text.matchAll(/^(?:import|export)\b[^'"\n]*["']\.\/([^"']+)["']/gm)]
+  const imported = [...text.matchAll(/^(?:const \w+ = )?require\("\.\/([^"]+)"\)/gm)]
   const texts = await Promise.all(imported.map(([, file = '']) => bundledWith(file, known)))
   return [text, ...texts].join('\n')
 }

@@ -2,4 +2,4 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { runLoop } from './run-loop.js'
 
-if (parentPort !== null) await runLoop(workerData, parentPort)
+if (parentPort !== null) void runLoop(workerData, parentPort)
