@@ -810,7 +810,7 @@ const heads: readonly Case[] = [
         delivery: 'pipelined',
       },
     ],
-    wanted: { statuses: [400], code: ['feature_not_enabled'], refused: true },
+    wanted: { statuses: [404], code: ['chat_not_found'], refused: true },
   },
   {
     name: 'head: bytes that are not HTTP',

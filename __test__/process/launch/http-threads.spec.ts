@@ -7,6 +7,7 @@ import type { ExecutionContext } from 'ava'
 import { startCollector } from '../../support/collector.js'
 import { Connection, type ConnectionAnswer, type Sent } from '../../support/connection.js'
 import { startDaemon, type TestDaemon } from '../../support/daemon.js'
+import { rawSocket, readText } from '../../support/raw-socket.js'
 import { nativeEngine, otherThanWindows } from '../../support/requirements.js'
 import { testNeeding } from '../../support/test-needing.js'
 import { temporaryDirectory } from '../../tasks/test-queue.js'
@@ -125,6 +126,20 @@ threadsTest('requests of other routes pass through every thread', async (t) => {
   // A fixed name below `documents` is not a document id.
   const fixed = await Promise.all(connections.map((one) => one.text('GET', '/indexes/long/documents/fetch')))
   t.deepEqual(new Set(fixed.map(([code]) => code)), new Set([405]))
+})
+
+threadsTest('a request is answered whose announced body never arrives', async (t) => {
+  const { daemon } = await started(t)
+  const head = [
+    ...['GET /version HTTP/1.1', 'host: a', `authorization: Bearer ${MASTER_KEY}`],
+    ...['transfer-encoding: chunked', '', ''],
+  ].join('\r\n')
+  const answers = Array.from({ length: CONNECTIONS }, () => {
+    const socket = rawSocket(`http://127.0.0.1:${daemon.port}`)
+    socket.write(head)
+    return readText(socket, /"pkgVersion"/)
+  })
+  for (const answer of await Promise.all(answers)) t.regex(answer, /^HTTP\/1\.1 200 /)
 })
 
 threadsTest('searches of clients that disconnect end, and their slots are free again', async (t) => {

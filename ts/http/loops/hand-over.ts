@@ -63,8 +63,14 @@ export class HandOver {
       if (!response.writableFinished) upstream.destroy()
     })
     if (body !== null) upstream.end(body)
-    else if (hasBody(request)) request.pipe(upstream)
-    else upstream.end()
+    else if (hasBody(request)) {
+      // Some answers do not depend on the body, which may never arrive.
+      upstream.flushHeaders()
+      request.pipe(upstream)
+      request.once('close', () => {
+        if (!request.readableEnded) upstream.destroy()
+      })
+    } else upstream.end()
   }
 
   /** Closes the connections. */
