@@ -70,6 +70,19 @@ function standard(license, authors = []) {
   return { path: `its licence ${chosen}`, text: `Copyright (c) ${owners}\n\n${textOf(`${chosen}.txt`)}` }
 }
 
+/** The readings of Chinese characters, which both engines contain. */
+const pinyin = () =>
+  partOf(
+    join(root, 'ts/engine/fallback/analysis/pinyin'),
+    {
+      name: 'Readings of Chinese characters of pinyin-pro',
+      version: '3.29.4',
+      license: 'MIT',
+      from: 'https://github.com/zh-lx/pinyin-pro',
+    },
+    0,
+  )
+
 /** Returns the libraries in the bundle and the page. */
 export function bundledParts() {
   const files = ['bundled-files.json', 'page-files.json'].flatMap((name) =>
@@ -104,7 +117,7 @@ export function bundledParts() {
         0,
       )
     })
-  return [...libraries, partOf(stemmers, snowball, 0), partOf(dictionaries, wordLists, 0)]
+  return [...libraries, partOf(stemmers, snowball, 0), partOf(dictionaries, wordLists, 0), pinyin()]
 }
 
 /** Returns the crates linked into the addons of a target. */
@@ -129,7 +142,7 @@ export function crateParts(target, addons) {
       if (kinds.some(({ kind }) => kind === null)) visit(pkg)
   }
   for (const { id, name } of packages) if (own.includes(id) && addons.includes(name)) visit(id)
-  return [...reached]
+  const parts = [...reached]
     .filter((id) => !own.includes(id))
     .map((id) => byId.get(id))
     .flatMap(({ name, version, license, repository, authors, manifest_path: manifest }) => [
@@ -139,6 +152,8 @@ export function crateParts(target, addons) {
         texts: [{ path: 'notice', text }, ...files.map((file) => ({ path: file, text: textOf(file) }))],
       })),
     ])
+  const hasEngine = [...reached].some((id) => byId.get(id).name === 'siftd-engine')
+  return hasEngine ? [...parts, pinyin()] : parts
 }
 
 /** Returns true if one alternative (`OR`) of a licence expression contains only permissive licences. */

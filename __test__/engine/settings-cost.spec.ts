@@ -59,6 +59,7 @@ const free: Readonly<Record<string, Partial<IndexSettings>>> = {
   'the matching strategy': { matchingStrategy: 'any' },
   'languages of word forms': { stemming: ['eng'] },
   'languages of compounds': { compounds: ['deu'] },
+  pinyin: { pinyin: true },
   'lists of stop words': { stopWordLists: ['eng'] },
   'another order of searchable attributes': { searchableAttributes: ['text', 'title'] },
 }

@@ -151,6 +151,7 @@ const refused: Readonly<Record<string, Request>> = {
   invalid_settings_prefix_search: setting('prefix-search', 'Disabled'),
   invalid_settings_attribute_weights: setting('attribute-weights', { title: 0 }),
   invalid_settings_matching_strategy: setting('matching-strategy', 'Any'),
+  invalid_settings_pinyin: setting('pinyin', 'yes'),
   invalid_settings_rerankers: setting('rerankers', { m: { source: 'other' } }, 'PATCH'),
   invalid_settings_compounds: setting('compounds', ['eng']),
   invalid_settings_stemming: setting('stemming', ['jpn']),

@@ -333,6 +333,27 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     finds({ q: 'zimmer ' }, []),
     [`GET ${settings}`, undefined, { is: freshSettings }],
   ],
+  'searches find Chinese words by their pinyin': [
+    ...['full', ['cmn'], 1].map(
+      (body): Step => [`PUT ${at('pinyin')}`, JSON.stringify(body), refusedAs('pinyin')],
+    ),
+    [
+      `POST ${docs}`,
+      [
+        { id: 1, t: '北京' },
+        { id: 2, t: 'bei' },
+      ],
+      ok,
+    ],
+    finds({ q: 'beijing ' }, []),
+    shows('pinyin', false),
+    [`PUT ${at('pinyin')}`, true, { succeeds: { pinyin: true } }],
+    shows('pinyin', true),
+    finds({ q: 'beijing' }, [1]),
+    [`DELETE ${at('pinyin')}`, undefined, { succeeds: { pinyin: null } }],
+    finds({ q: 'beijing ' }, []),
+    [`GET ${settings}`, undefined, { is: freshSettings }],
+  ],
   'searches ignore the words of stop word lists': [
     ...[['tha'], ['english'], 'eng', 7].map(
       (body): Step => [`PUT ${at('stop-word-lists')}`, JSON.stringify(body), refusedAs('stop_word_lists')],

@@ -92,13 +92,14 @@ const PACKAGE_BYTES_MAX = 10.9e6
 
 /** Required texts in the notices of a package, by the suffix of the package name. */
 const credited: Readonly<Record<string, readonly string[]>> = {
-  siftd: ['fastify ', 'undici ', 'pino ', 'preact '],
+  siftd: ['fastify ', 'undici ', 'pino ', 'preact ', 'of pinyin-pro '],
   'linux-x64-gnu': [
     'tantivy ',
     'usearch ',
     'charabia ',
     'irg-kvariants ',
     'German word list',
+    'of pinyin-pro ',
     'c_src/mimalloc',
     'zstd/LICENSE',
   ],

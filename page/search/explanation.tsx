@@ -123,7 +123,7 @@ function StepView({ step }: { readonly step: WordStep }) {
             </>
           )}
           {spelling.typos > 0 &&
-            !['stem', 'compound'].includes(spelling.kind) &&
+            !['stem', 'compound', 'pinyin'].includes(spelling.kind) &&
             ` (${plural(spelling.typos, 'typo')})`}{' '}
           in {placesOf(spelling)}
         </p>
@@ -150,6 +150,7 @@ const kinds: Readonly<Record<Spelling['kind'], string>> = {
   synonym: 'a synonym',
   stem: 'another form of it',
   compound: 'a compound with it',
+  pinyin: 'which is read so',
   typo: 'a similar spelling',
   split: 'split in two',
 }

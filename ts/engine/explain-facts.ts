@@ -65,7 +65,7 @@ export interface WordStep {
 
 /** A derivation: a term of the index that may stand for a step. */
 export interface Spelling {
-  readonly kind: 'exact' | 'phrase' | 'prefix' | 'synonym' | 'stem' | 'compound' | 'typo' | 'split'
+  readonly kind: 'exact' | 'phrase' | 'prefix' | 'synonym' | 'stem' | 'compound' | 'pinyin' | 'typo' | 'split'
   /** The word; for a phrase its words, with `…` for a gap; for a short common prefix the prefix and `…`. */
   readonly text: string
   /** Typos charged, including those for joining words. */

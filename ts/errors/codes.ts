@@ -221,6 +221,7 @@ const families = {
     'rerankers',
     'stemming',
     'compounds',
+    'pinyin',
     'stop_word_lists',
   ],
   invalid_search_: [
@@ -368,6 +369,7 @@ const own: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'invalid_settings_attribute_weights',
   'invalid_settings_compounds',
   'invalid_settings_matching_strategy',
+  'invalid_settings_pinyin',
   'invalid_settings_rerankers',
   'invalid_settings_stemming',
   'invalid_settings_stop_word_lists',

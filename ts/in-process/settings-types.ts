@@ -112,6 +112,8 @@ export interface Settings<T = Document> {
   readonly stemming?: readonly string[]
   /** Languages whose compounds searches find by their parts. Absent if none is set. */
   readonly compounds?: readonly string[]
+  /** True if Latin words find Chinese words by their pinyin. Absent if false. */
+  readonly pinyin?: boolean
   /** Languages whose stop words searches ignore outside phrases. Absent if none is set. */
   readonly stopWordLists?: readonly string[]
   /** Absent unless the experimental feature `chatCompletions` is on. */

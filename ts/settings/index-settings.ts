@@ -48,6 +48,8 @@ export interface IndexSettings {
   readonly stemming?: readonly string[]
   /** Three-letter codes of languages whose compounds searches find by parts; absent in settings that an older version stored. */
   readonly compounds?: readonly string[]
+  /** True if Latin words find Chinese words by their pinyin; absent in settings that an older version stored. */
+  readonly pinyin?: boolean
   /** Three-letter codes of languages whose stop words searches ignore; absent in settings that an older version stored. */
   readonly stopWordLists?: readonly string[]
 }
@@ -106,5 +108,6 @@ export const defaultIndexSettings: IndexSettings = {
   rerankers: {},
   stemming: [],
   compounds: [],
+  pinyin: false,
   stopWordLists: [],
 }

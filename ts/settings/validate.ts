@@ -129,6 +129,7 @@ const settings: readonly Setting[] = [
   patch('rerankers', 'rerankers', rerankers, { shown: maskRerankers }),
   put('stemming', 'stemming', stemming, { stored: threeLetterSet }),
   put('compounds', 'compounds', compounds, { stored: threeLetterSet }),
+  put('pinyin', 'pinyin', boolean),
   put('stop-word-lists', 'stopWordLists', stopWordLists, { stored: threeLetterSet }),
 ]
 
@@ -140,6 +141,7 @@ export const ownSettings: readonly SettingName[] = [
   'attributeWeights',
   'compounds',
   'matchingStrategy',
+  'pinyin',
   'rerankers',
   'stemming',
   'stopWordLists',

@@ -1,5 +1,5 @@
 /**
- * Compares searches with the tables in `__test__/golden/languages.json` and `korean.json`: a query, a document, and if the
+ * Compares searches with the tables in `__test__/golden/languages.json`, `pinyin.json` and `korean.json`: a query, a document, and if the
  * query finds it. The rules are those of the reference, also where a reader of the language would expect another answer; `why`
  * says so. Korean is cut by the words of `@siftd/words-ko` that occur in its table; `scripts/table-words.mjs` selects them.
  */
@@ -24,6 +24,7 @@ interface LanguageGroup {
   readonly locales?: readonly string[]
   readonly stopWords?: readonly string[]
   readonly stopWordLists?: readonly string[]
+  readonly pinyin?: boolean
   readonly cases?: readonly LanguageCase[]
   /** Documents in the order in which the query finds them. */
   readonly orders?: readonly (readonly [query: string, documents: readonly string[]])[]
@@ -38,6 +39,7 @@ const read = (name: string): readonly LanguageGroup[] =>
 
 const tables = [
   { title: 'the table of languages', groups: read('languages.json'), dictionaries: [] },
+  { title: 'the table of pinyin', groups: read('pinyin.json'), dictionaries: [] },
   {
     title: 'the table of Korean',
     groups: read('korean.json'),
@@ -53,7 +55,7 @@ interface TextDocument extends Document {
 async function fill(
   engine: TestEngine,
   index: string,
-  { locales, stopWords = [], stopWordLists = [] }: LanguageGroup,
+  { locales, stopWords = [], stopWordLists = [], pinyin = false }: LanguageGroup,
   documents: readonly TextDocument[],
 ): Promise<void> {
   const localizedAttributes = locales === undefined ? null : [{ attributePatterns: ['*'], locales }]
@@ -64,6 +66,7 @@ async function fill(
     localizedAttributes,
     stopWords,
     stopWordLists,
+    pinyin,
   }
   await engine.configure(index, settings)
   await engine.outcome(index, await engine.upload(documents, { primaryKey: 'id' }))

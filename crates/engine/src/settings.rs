@@ -61,6 +61,8 @@ pub struct Settings {
     pub stemming: Vec<String>,
     /// Three-letter codes of the languages whose compounds searches find by their parts.
     pub compounds: Vec<String>,
+    /// True if Latin words find the Chinese words that are read so.
+    pub pinyin: bool,
     /// Three-letter codes of languages whose stop words searches ignore.
     pub stop_word_lists: Vec<String>,
     /// The JSON text these settings were read from.
@@ -257,6 +259,7 @@ impl Default for Settings {
             matching_strategy: MatchingStrategy::Last,
             stemming: Vec::new(),
             compounds: Vec::new(),
+            pinyin: false,
             stop_word_lists: Vec::new(),
             raw: String::new(),
         }

@@ -20,6 +20,8 @@ interface CachedValues {
   readonly completions: PostingList
   /** Word → its best split into two words, null for none. */
   readonly splits: readonly [string, string] | null
+  /** Unfinished (1) or not (0) and a word → the best two words that are read as its halves, null for none. */
+  readonly halves: readonly [string, string] | null
   /** Filter as JSON → the matching documents. */
   readonly filters: DocSet
   /** The synonyms of the settings, under the empty key. */
@@ -48,6 +50,7 @@ const stringBytes = (text: string): number => STRING_BYTES + CHAR_BYTES * text.l
 const bytesOf: { readonly [K in Kind]: (value: CachedValues[K]) => number } = {
   completions: (list) => list.byteLength,
   splits: (words) => (words === null ? 0 : stringBytes(words[0]) + stringBytes(words[1])),
+  halves: (words) => (words === null ? 0 : stringBytes(words[0]) + stringBytes(words[1])),
   filters: ({ words }) => words.byteLength,
   synonyms(synonyms) {
     let bytes = 0

@@ -16,6 +16,12 @@ export const FORMS_MAX = 50
 /** Compounds with a word, and words examined for them on each side of it. */
 export const COMPOUNDS_MAX = 50
 export const COMPOUND_CANDIDATES_MAX = 500
+/** Chinese words that are read as a query word, and words examined for them. */
+export const PINYIN_WORDS_MAX = 200
+export const PINYIN_CANDIDATES_MAX = 2000
+/** Words read as the first half of a query word, and pairs of halves whose neighbours are counted. */
+export const PINYIN_FIRST_HALVES_MAX = 50
+export const PINYIN_PAIRS_MAX = 200
 /** Maximum number of completions of a prefix, without short-prefix lists. */
 export const PREFIX_WORDS_MAX = 1000
 /** Completions of the second half of a word that is split in two. */

@@ -136,7 +136,7 @@ const wordStep = namedSchema(
       record({
         kind: {
           type: 'string',
-          enum: ['exact', 'phrase', 'prefix', 'synonym', 'stem', 'compound', 'typo', 'split'],
+          enum: ['exact', 'phrase', 'prefix', 'synonym', 'stem', 'compound', 'pinyin', 'typo', 'split'],
         },
         text,
         typos: count,

@@ -1,11 +1,11 @@
 //! Walks the term dictionaries of all segments as if they were one.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use tantivy::postings::TermInfo;
 use tantivy::schema::IndexRecordOption;
 use tantivy::termdict::TermStreamer;
-use tantivy::{DocSet, TERMINATED};
+use tantivy::{DocSet, InvertedIndexReader, TERMINATED};
 use tantivy_fst::Automaton;
 
 use super::automata::Near;
@@ -56,12 +56,7 @@ impl Postings {
         let high = [low.as_slice(), &[0xff]].concat();
         let mut walk = |near: &Near<'_>, low: &[u8], high: &[u8], same_letter: bool| -> Result<bool> {
             let mut continues = true;
-            let streams = self
-                .indexes
-                .iter()
-                .map(|index| Ok(index.terms().search(near).ge(low).lt(high).into_stream()?))
-                .collect::<Result<_>>()?;
-            self.merge(streams, |word| {
+            self.matching(near, low..high, |word| {
                 let step = match near.distance(&word.text) {
                     Some(distance) if same_letter => visit(word, distance)?,
                     Some(_) => visit(word, 2)?,
@@ -84,6 +79,23 @@ impl Postings {
             && walk(&same_letter, &low, &high, true)?
             && walk(&other_letter, &high, &[0xff], false)?;
         Ok(())
+    }
+
+    /// Visits the words in `range` whose terms an automaton accepts.
+    pub(super) fn matching<'a, A>(
+        &'a self,
+        automaton: &'a A,
+        range: Range<&[u8]>,
+        visit: impl FnMut(Word) -> Result<ControlFlow<()>>,
+    ) -> Result<()>
+    where
+        A: Automaton,
+        A::State: Clone,
+    {
+        let search = |index: &'a InvertedIndexReader| {
+            Ok(index.terms().search(automaton).ge(range.start).lt(range.end).into_stream()?)
+        };
+        self.merge(self.indexes.iter().map(|index| search(index)).collect::<Result<_>>()?, visit)
     }
 
     /// Visits the words with terms in `low..high`.

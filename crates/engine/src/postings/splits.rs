@@ -75,7 +75,7 @@ impl Postings {
     }
 
     /// Number of documents in which `right` directly follows `left`.
-    fn count_neighbours(&self, left: &Word, right: &Word) -> Result<u64> {
+    pub(super) fn count_neighbours(&self, left: &Word, right: &Word) -> Result<u64> {
         let anywhere = |docs: &FieldDocs| docs.matching(Reading::default(), self.searchable());
         let both = anywhere(&*self.word_docs(left)?) & anywhere(&*self.word_docs(right)?);
         Ok(if both.is_empty() { 0 } else { self.pairs(left, right, &both)?[0].len() })

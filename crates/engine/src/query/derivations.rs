@@ -4,7 +4,6 @@ use std::iter;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::cache;
 use super::limits::{
     COMPOUND_CANDIDATES_MAX, COMPOUNDS_MAX, FORMS_MAX, FREQUENT_COMPLETIONS_MIN, ONE_TYPO_MAX,
     PREFIX_WORDS_MAX, SHORT_PREFIX_BYTES_MAX, SHORT_PREFIX_WORDS_MIN, SPLIT_COMPLETIONS_MAX, WORD_BYTES_MAX,
@@ -13,7 +12,8 @@ use super::parse::Slots;
 use super::synonyms::Synonyms;
 use super::term::{Completions, DerivationKey, Derived, Term};
 use super::typos::{misspellings, typo_budget};
-use crate::analysis::{Analyzer, Compounds, Stemmer, needs_dictionary, typed_on};
+use super::{cache, limits};
+use crate::analysis::{Analyzer, Compounds, Pinyin, Stemmer, needs_dictionary, typed_on};
 use crate::error::Result;
 use crate::postings::{Misspellings, Postings, Word};
 use crate::settings::{PrefixSearch, Settings};
@@ -60,6 +60,9 @@ impl<'a> Derivations<'a> {
         if term.text.len() <= WORD_BYTES_MAX {
             term.split = self.split(word, None)?;
             self.complete_split(&mut term, None)?;
+            if term.split.is_none() {
+                term.split = term.derived.halves.clone().map(slots);
+            }
             term.synonyms = self.synonyms.of(&[word.to_owned()]);
         }
         Ok(term)
@@ -133,6 +136,8 @@ impl<'a> Derivations<'a> {
             completions: if unfinished { self.completions(text)? } else { Completions::default() },
             forms: Vec::new(),
             compounds: 0,
+            pinyin: 0,
+            halves: None,
             misspellings: match budget {
                 0 => Misspellings::default(),
                 typos => misspellings(self.postings, text, typos, unfinished)?,
@@ -142,8 +147,8 @@ impl<'a> Derivations<'a> {
         if budget == 0 && unfinished {
             self.add_typed_on(text, &mut derived.misspellings.one_typo)?;
         }
-        if !self.stemmers.is_empty() || self.compounds.is_some() {
-            self.add_forms(text, &mut derived)?;
+        if !self.stemmers.is_empty() || self.compounds.is_some() || self.settings.pinyin {
+            self.add_forms(text, unfinished, &mut derived)?;
         }
         Ok(derived)
     }
@@ -165,16 +170,23 @@ impl<'a> Derivations<'a> {
         Ok(())
     }
 
-    /// Adds the other forms of a word, and the compounds with it. If the index contains neither the word nor a form, adds the other forms of words
-    /// at one edit from it, except of misspelt completions.
-    fn add_forms(&self, text: &str, derived: &mut Derived) -> Result<()> {
-        let Derived { exact, forms, compounds, misspellings: Misspellings { one_typo, two_typos }, .. } =
-            derived;
+    /// Adds the other forms of a word, the compounds with it and the words with this pinyin. If the index contains neither the word
+    /// nor a form, adds the other forms of words at one edit from it, except of misspelt completions.
+    fn add_forms(&self, text: &str, unfinished: bool, derived: &mut Derived) -> Result<()> {
+        let Derived { exact, forms, compounds, pinyin, halves, misspellings, .. } = derived;
+        let Misspellings { one_typo, two_typos } = misspellings;
         *forms = self.postings.forms([text].into_iter(), &self.stemmers, FORMS_MAX, |_| Ok(true))?;
         if let Some(rules) = &self.compounds {
             let mut found = self.postings.compounds(text, rules, COMPOUNDS_MAX, COMPOUND_CANDIDATES_MAX)?;
             found.retain(|word| forms.iter().all(|form| form.text != word.text));
             *compounds = found.len();
+            forms.extend(found);
+        }
+        if let Some(read) = Pinyin::of(text, unfinished).filter(|_| self.settings.pinyin) {
+            let found = self.postings.read_as(read, limits::PINYIN)?;
+            // Words that jieba lacks, such as many traditional ones, are cut into their characters.
+            *halves = self.postings.halves_read_as(text, unfinished, limits::PINYIN)?;
+            *pinyin = found.len();
             forms.extend(found);
         }
         for misspelt in [&mut *one_typo, &mut *two_typos] {

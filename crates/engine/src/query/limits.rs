@@ -1,5 +1,7 @@
 //! Limits on the cost of reading a query. Source of the values: search §4, §5.
 
+use crate::postings::PinyinLimits;
+
 /// Bytes of a query that are read, enough for [`TOKENS_MAX`] tokens even with words of 60 letters. Analysing more text
 /// would be wasted work. The fallback and the HTTP layer use the same value.
 pub const QUERY_BYTES_MAX: usize = 65_536;
@@ -29,6 +31,10 @@ pub(crate) const FORMS_MAX: usize = 50;
 pub(crate) const COMPOUNDS_MAX: usize = 50;
 /// See [`COMPOUNDS_MAX`].
 pub(crate) const COMPOUND_CANDIDATES_MAX: usize = 500;
+
+/// Chinese words that are read as a query word.
+pub(crate) const PINYIN: PinyinLimits =
+    PinyinLimits { words_max: 200, candidates_max: 2000, first_halves_max: 50, pairs_max: 200 };
 
 /// Completions of an unfinished word, unless it is a short, common prefix.
 pub(crate) const PREFIX_WORDS_MAX: usize = 1000;

@@ -6,13 +6,13 @@ use super::graph::TermNode;
 use super::limits::{PLACES_MAX, SPELLINGS_MAX};
 use super::parse::Slots;
 use super::resolver::{Slot, TermResolver};
-use super::term::{DerivationKinds, Term};
+use super::term::{DerivationKinds, FormKind, Term};
 use crate::error::Result;
 use crate::postings::{Occurrences, Reading, Word};
 
 /// A derivation of a node.
 pub(crate) struct Spelling {
-    /// Its kind: `exact`, `phrase`, `prefix`, `synonym`, `stem`, `typo` or `split`.
+    /// Its kind: `exact`, `phrase`, `prefix`, `synonym`, `stem`, `compound`, `pinyin`, `typo` or `split`.
     pub(crate) kind: &'static str,
     /// The word; for a phrase its words, with `…` for a gap; for a common prefix the prefix, followed by `…`.
     pub(crate) text: String,
@@ -51,14 +51,14 @@ impl TermResolver<'_> {
                 of_kind.push(self.phrase_of(phrase, docid, &own, visible)?);
             }
             of_kind.retain(|found| found.documents > 0);
-            let is_compound = |text: &str| kind == DerivationKinds::FORMS && term.is_compound(text);
+            let form = |text: &str| (kind == DerivationKinds::FORMS).then(|| term.form_kind(text));
             of_kind.sort_by(|a, b| {
-                let stems_first = is_compound(&a.text).cmp(&is_compound(&b.text));
+                let stems_first = form(&a.text).cmp(&form(&b.text));
                 stems_first.then_with(|| b.documents.cmp(&a.documents)).then_with(|| a.text.cmp(&b.text))
             });
             let (name, typos) = name_of(kind, term);
             found.extend(of_kind.into_iter().map(|Found { text, documents, places }| Spelling {
-                kind: if is_compound(&text) { "compound" } else { name },
+                kind: form(&text).map_or(name, FormKind::name),
                 text,
                 typos: typos + joins,
                 documents,
@@ -135,7 +135,7 @@ fn name_of(kind: DerivationKinds, term: &Term) -> (&'static str, u8) {
         DerivationKinds::EXACT => ("exact", 0),
         DerivationKinds::PREFIX => ("prefix", 0),
         DerivationKinds::SYNONYMS => ("synonym", 0),
-        DerivationKinds::FORMS => ("stem", 1),
+        DerivationKinds::FORMS => (FormKind::Stem.name(), 1),
         DerivationKinds::ONE_TYPO => ("typo", 1),
         DerivationKinds::SPLIT => ("split", 1),
         _ => ("typo", 2),

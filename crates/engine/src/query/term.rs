@@ -5,7 +5,7 @@
 //! | `EXACT` | the word itself, or the quoted phrase | 0 |
 //! | `PREFIX` | words with this prefix, if the term is unfinished | 0 |
 //! | `SYNONYMS` | phrases from the settings | 0 |
-//! | `FORMS` | words with the same stem, and compounds with the word, if the settings ask for them | 1 |
+//! | `FORMS` | words with the same stem, compounds with the word, and Chinese words that are read as it, if the settings ask for them | 1 |
 //! | `ONE_TYPO` | words one edit away | 1 |
 //! | `SPLIT` | the word split in two | 1 |
 //! | `TWO_TYPOS` | words two edits away, and other forms of words one edit away | 2 |
@@ -84,14 +84,37 @@ pub(crate) struct Term {
     pub(super) derived: Arc<Derived>,
 }
 
+/// Why a word is another form of a query word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum FormKind {
+    Stem,
+    Compound,
+    Pinyin,
+}
+
+impl FormKind {
+    /// Name in explanations.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Stem => "stem",
+            Self::Compound => "compound",
+            Self::Pinyin => "pinyin",
+        }
+    }
+}
+
 /// Words of the index that may stand for a word, independent of the rest of the query.
 #[derive(Default)]
 pub(super) struct Derived {
     pub(super) exact: Option<Word>,
     pub(super) completions: Completions,
     pub(super) forms: Vec<Word>,
-    /// Number of compounds, which are the last forms.
+    /// Number of compounds, which are forms after those with the same stem.
     pub(super) compounds: usize,
+    /// Number of words with this pinyin, which are the last forms.
+    pub(super) pinyin: usize,
+    /// Neighbouring words that are read as its halves.
+    pub(super) halves: Option<(String, String)>,
     pub(super) misspellings: Misspellings,
 }
 
@@ -141,7 +164,8 @@ impl Derived {
             Completions::Common(docs) => (&[][..], docs.bytes()),
         };
         let words: usize = completions.iter().chain(&self.exact).chain(&self.forms).map(Word::bytes).sum();
-        words + docs + self.misspellings.bytes()
+        let halves = self.halves.as_ref().map_or(0, |(left, right)| left.len() + right.len());
+        words + docs + halves + self.misspellings.bytes()
     }
 }
 
@@ -166,10 +190,19 @@ impl Term {
         }
     }
 
-    /// Returns true if a form is a compound.
-    pub(crate) fn is_compound(&self, form: &str) -> bool {
-        let first = self.derived.forms.len() - self.derived.compounds;
-        self.derived.forms[first..].iter().any(|compound| *compound.text == *form)
+    /// Returns why a form is one.
+    pub(crate) fn form_kind(&self, form: &str) -> FormKind {
+        let Derived { forms, compounds, pinyin, .. } = &*self.derived;
+        let (others, read) = forms.split_at(forms.len() - pinyin);
+        let (_, compounds) = others.split_at(others.len() - compounds);
+        let is_among = |words: &[Word]| words.iter().any(|word| *word.text == *form);
+        if is_among(read) {
+            FormKind::Pinyin
+        } else if is_among(compounds) {
+            FormKind::Compound
+        } else {
+            FormKind::Stem
+        }
     }
 
     /// Returns true if a word is of this kind.

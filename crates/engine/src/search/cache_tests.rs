@@ -85,6 +85,7 @@ fn snapshots() -> Vec<Snapshot> {
         "synonyms": {"nyc": ["new york"], "woman": ["lady"]},
         "stemming": ["eng"],
         "compounds": ["deu"],
+        "pinyin": true,
     }))
     .unwrap();
     let documents: Vec<Json> = (0..DOCUMENTS).map(document).collect();

@@ -1,18 +1,28 @@
 /**
- * Finds the other forms of words: words of the index with the same stem, and compounds.
+ * Finds the other forms of words: words of the index with the same stem, compounds, and Chinese words by their pinyin.
  *
  * Words are mapped by their stems once per version of the index and language.
  */
 import type { IndexSettings } from '../../../settings/index.js'
 import { Compounds } from '../analysis/compounds.js'
+import { Pinyin } from '../analysis/pinyin/pinyin.js'
 import { Stemmer } from '../analysis/stemmer.js'
 import type { OwnedCache } from '../cache.js'
-import { COMPOUND_CANDIDATES_MAX, COMPOUNDS_MAX } from '../limits.js'
+import {
+  COMPOUND_CANDIDATES_MAX,
+  COMPOUNDS_MAX,
+  PINYIN_CANDIDATES_MAX,
+  PINYIN_FIRST_HALVES_MAX,
+  PINYIN_WORDS_MAX,
+} from '../limits.js'
 import { endingsOf } from '../postings/endings.js'
 import type { TermDictionary } from '../postings/postings.js'
 import { stemmed } from '../postings/stems.js'
 import { compareUtf8 } from '../store/text-order.js'
 import { compoundsWith } from './compounds.js'
+import { halvesReadAs, wordsReadAs } from './pinyin.js'
+
+const PINYIN_LIMITS = { max: PINYIN_WORDS_MAX, candidatesMax: PINYIN_CANDIDATES_MAX }
 
 /** Which forms to look for. */
 export interface FormsWanted {
@@ -25,21 +35,40 @@ export class Forms {
   private readonly cache: OwnedCache
   private readonly stemmers: readonly Stemmer[]
   readonly compounds: Compounds | null
+  private readonly hasPinyin: boolean
 
   constructor(
     dictionary: TermDictionary,
     cache: OwnedCache,
-    { stemming = [], compounds = [] }: Pick<IndexSettings, 'stemming' | 'compounds'>,
+    {
+      stemming = [],
+      compounds = [],
+      pinyin = false,
+    }: Pick<IndexSettings, 'stemming' | 'compounds' | 'pinyin'>,
   ) {
     this.dictionary = dictionary
     this.cache = cache
     this.stemmers = stemming.map((code) => new Stemmer(code))
     this.compounds = Compounds.of(compounds)
+    this.hasPinyin = pinyin
   }
 
-  /** True if no word has other forms or compounds. */
+  /** True if no word has other forms, compounds or pinyin. */
   get areOff(): boolean {
-    return this.stemmers.length === 0 && this.compounds === null
+    return this.stemmers.length === 0 && this.compounds === null && !this.hasPinyin
+  }
+
+  /** Chinese words that are read as a word, the closest first. */
+  readAs(word: string, isPrefix: boolean): readonly string[] {
+    const pinyin = this.hasPinyin ? Pinyin.of(word, isPrefix) : null
+    return pinyin === null ? [] : wordsReadAs(pinyin, this.dictionary, PINYIN_LIMITS)
+  }
+
+  /** Pairs of Chinese words that are read as the two halves of a word. */
+  halvesReadAs(word: string, isPrefix: boolean): readonly (readonly [left: string, right: string])[] {
+    if (!this.hasPinyin || Pinyin.of(word, isPrefix) === null) return []
+    const limits = { ...PINYIN_LIMITS, firstMax: PINYIN_FIRST_HALVES_MAX }
+    return halvesReadAs(word, isPrefix, this.dictionary, limits)
   }
 
   /** Compounds with a word, in dictionary order. */

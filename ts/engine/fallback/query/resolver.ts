@@ -8,7 +8,7 @@
 import type { OwnedCache } from '../cache.js'
 import { covers } from '../fields/patterns.js'
 import type { IndexData } from '../index-data/index-data.js'
-import { SPLIT_COMPLETIONS_MAX } from '../limits.js'
+import { PINYIN_PAIRS_MAX, SPLIT_COMPLETIONS_MAX } from '../limits.js'
 import { type FieldLengths, fieldLengths } from '../postings/field-lengths.js'
 import {
   documentCount,
@@ -292,6 +292,17 @@ export class TermResolver implements TermSource {
         }
       }
     return this.bestPair(pairs)
+  }
+
+  halvesReadAs(word: string, isPrefix: boolean): readonly [string, string] | null {
+    return this.cache.get('halves', `${Number(isPrefix)}${word}`, () => {
+      const pairs = this.forms.halvesReadAs(word, isPrefix).map(([left, right], order) => {
+        const most = Math.min(documentCount(this.list(left)), documentCount(this.list(right)))
+        return { order, left, right, most }
+      })
+      const frequent = pairs.sort((a, b) => b.most - a.most || a.order - b.order)
+      return this.bestPair(frequent.slice(0, PINYIN_PAIRS_MAX))
+    })
   }
 
   /** Number of documents in which `right` directly follows `left`. */

@@ -65,6 +65,7 @@ export function spellingsOf(
     ['synonym', 0, synonyms.map(phraseAs)],
     ['stem', 1, term.stems.map(wordAs(isJoined))],
     ['compound', 1, term.compounds.map(wordAs(isJoined))],
+    ['pinyin', 1, term.pinyin.map(wordAs(isJoined))],
     ['typo', 1, term.oneTypo.map(wordAs(true))],
     ['split', 1, term.split === null ? [] : [phraseAs(term.split)]],
     ['typo', 2, term.twoTypos.map(wordAs(true))],

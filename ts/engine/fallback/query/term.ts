@@ -3,12 +3,13 @@
  *
  * Source: search §5.
  * 1. Without typos: the word, its completions and its synonyms.
- * 2. With one typo: other forms of the word, compounds with it, words one typo away and the best split. With two typos: words two typos
- *    away, and other forms of words one typo away if the index has neither the word nor a form of it.
+ * 2. With one typo: other forms of the word, compounds with it, Chinese words that are read as it, words one typo away and
+ *    the best split. With two typos: words two typos away, and other forms of words one typo away if the index has neither the word nor a form of it.
  * 3. A short prefix of many words is completed by all of them, any other prefix by the first completions only.
  * 4. An n-gram is not split into the words it was joined from.
  * 5. Letters of Korean that the next one changes are changed, with one typo.
  * 6. The second half of a split may be completed where a dictionary cuts words.
+ * 7. A word that has no other split may be read as two neighbouring Chinese words.
  *
  * Derivations are computed lazily.
  */
@@ -44,6 +45,8 @@ export interface TermSource {
    * @param excluded first word of a split that does not count
    */
   completedSplit(texts: readonly string[], excluded: string | null): readonly [string, string] | null
+  /** The best two Chinese words that are read as the halves of a word; null if there are none. */
+  halvesReadAs(word: string, isPrefix: boolean): readonly [string, string] | null
 }
 
 /** The part of the query that a term was made from. */
@@ -68,6 +71,7 @@ export class Term {
   private misspelt: Misspellings | null = null
   private stemForms: readonly string[] | null = null
   private joinedWords: readonly string[] | null = null
+  private readWords: readonly string[] | null = null
   private splitWords: PhraseWords | null | undefined
   private shortPrefix: boolean | null = null
   private completed: readonly string[] | null = null
@@ -120,9 +124,10 @@ export class Term {
     return this.exact !== null || this.forms.length > 0
   }
 
-  /** Words with the same stem, then compounds with the word. */
+  /** Words with the same stem, then compounds with the word, then Chinese words that are read as it. */
   get forms(): readonly string[] {
-    return this.compounds.length === 0 ? this.stems : [...this.stems, ...this.compounds]
+    if (this.compounds.length === 0 && this.pinyin.length === 0) return this.stems
+    return [...this.stems, ...this.compounds, ...this.pinyin]
   }
 
   private get hasForms(): boolean {
@@ -144,6 +149,13 @@ export class Term {
       ? this.source.forms.compoundsWith(this.spec.word).filter((word) => !this.stems.includes(word))
       : []
     return this.joinedWords
+  }
+
+  /** Chinese words that are read as the word. */
+  get pinyin(): readonly string[] {
+    const { word, isPrefix } = this.spec
+    this.readWords ??= this.hasForms ? this.source.forms.readAs(word, isPrefix) : []
+    return this.readWords
   }
 
   get oneTypo(): readonly string[] {
@@ -209,7 +221,7 @@ export class Term {
       const undoesNgram =
         ngram !== null && ngram.length === 2 && split?.[0] === ngram[0] && split?.[1] === ngram[1]
       this.splitWords = undoesNgram ? null : split
-      if (this.splitWords === null && canSplit) this.splitWords = this.completedSplit()
+      if (this.splitWords === null && canSplit) this.splitWords = this.completedSplit() ?? this.readHalves()
     }
     return this.splitWords
   }
@@ -220,6 +232,12 @@ export class Term {
     const isOpen = isPrefix && (ngram === null || isAttached) && this.exact === null
     if (!isOpen || !this.source.hasDictionaries || !needsDictionary(word)) return null
     return this.source.completedSplit([word, ...typedOn(word)], ngram?.length === 2 ? ngram[0]! : null)
+  }
+
+  /** Words that jieba lacks, such as many traditional ones, are cut into their characters. */
+  private readHalves(): PhraseWords | null {
+    const { word, ngram, isPrefix } = this.spec
+    return ngram === null ? this.source.halvesReadAs(word, isPrefix) : null
   }
 
   /** Phrases with `typos` typos: 0 the quoted phrase or the synonyms, 1 the split. */
