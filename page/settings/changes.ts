@@ -7,6 +7,7 @@ const ownDefaults: Settings = {
   attributeWeights: {},
   compounds: [],
   matchingStrategy: 'last',
+  pinyin: false,
   stemming: [],
   stopWordLists: [],
   rerankers: {},

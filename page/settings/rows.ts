@@ -46,6 +46,7 @@ export const wordRows: readonly SettingRow[] = [
   row('nonSeparatorTokens', 'No separators', 'lines', 'Texts that do not separate words'),
   row('dictionary', 'Dictionary', 'lines', 'Texts that count as one word'),
   row('localizedAttributes', 'Languages of fields', 'json', 'Instead of recognizing them'),
+  row('pinyin', 'Pinyin', 'toggle', 'Chinese words by their sound: beijing finds 北京. Only in siftd'),
 ]
 
 export const otherRows: readonly SettingRow[] = [
