@@ -4,16 +4,10 @@ import { fileURLToPath } from 'node:url'
 
 interface Trial {
   readonly shows: string
-  /** Options for Node.js. */
-  readonly node?: readonly string[]
 }
 
 /** Each trial is `trials/NAME/main.ts`. */
 const trials: Readonly<Record<string, Trial>> = {
-  'bucket-model': {
-    shows: 'all orders of events of the bucket protocol',
-    node: ['--max-old-space-size=3000'],
-  },
   'bucket-stores': { shows: 'installs the object stores that tests use' },
   chart: { shows: 'the Helm chart, rendered and validated' },
   clients: { shows: 'official SDKs of five languages' },
@@ -28,6 +22,7 @@ const trials: Readonly<Record<string, Trial>> = {
   interrupted: { shows: 'kills and full disks during dumps, snapshots, imports and upgrades' },
   kill: { shows: 'kill -9 of the task queue at its most critical points' },
   'memory-cap': { shows: 'memory of a server that indexes documents under a limit' },
+  protocol: { shows: 'the protocol of the bucket in TLA+, and runs of the real code against it' },
   roundtrip: { shows: 'an instance through dump, snapshot and migration' },
   simulation: { shows: 'simulated runs of the task queue with crashes, full disks and a bucket' },
   soak: { shows: 'one data directory through many starts of a server' },
@@ -64,7 +59,7 @@ if (trial === undefined) {
   process.exit(2)
 }
 const main = fileURLToPath(new URL(`./${name}/main.js`, import.meta.url))
-const child = spawn(process.execPath, [...(trial.node ?? []), main, ...options], { stdio: 'inherit' })
+const child = spawn(process.execPath, [main, ...options], { stdio: 'inherit' })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
 child.on('close', (code, signal) => {
   if (signal !== null) console.error(`the trial ${name} was ended by ${signal}`)

@@ -2,6 +2,7 @@ import { memoryStore, never } from '../../__test__/support/memory-store.js'
 import { BucketError, Log, type ObjectStore, type Repeating } from '../../ts/replication/index.js'
 import { keysOfCheckpoint, readCheckpoint } from '../../ts/replication/log/checkpoint.js'
 import { LogState } from '../../ts/replication/log/log-state.js'
+import { type CallObserver, type ProtocolTrace, ServerTrace, TracedLog } from './protocol-trace.js'
 import type { Actor, Life, World } from './world.js'
 
 /** Access of a server to the bucket. */
@@ -9,6 +10,8 @@ export interface BucketAccess {
   readonly store: ObjectStore
   readonly repeating: Repeating
   readonly log: Log
+  /** What the server does with the log; null: it is not recorded. */
+  readonly trace: ServerTrace | null
 }
 
 /**
@@ -23,7 +26,12 @@ export class Bucket {
   readonly #network: Life = { isOver: false }
   readonly #listeners = new Set<() => void>()
 
-  constructor(world: World, isHealthy: () => boolean) {
+  /** @param trace null: the run is not recorded */
+  constructor(
+    world: World,
+    isHealthy: () => boolean,
+    readonly trace: ProtocolTrace | null,
+  ) {
     this.#world = world
     this.#isHealthy = isHealthy
   }
@@ -36,40 +44,54 @@ export class Bucket {
   /** Returns the access of a process to the bucket. */
   accessFor(actor: Actor): BucketAccess {
     const { world, memory } = { world: this.#world, memory: this.#memory }
-    const call = <T>(name: string, effect: () => Promise<T>): Promise<T> => this.#call(actor, name, effect)
+    const trace = this.trace && new ServerTrace(this.trace)
+    const call = <T>(name: string, effect: () => Promise<T>, observer: CallObserver = {}): Promise<T> =>
+      this.#call(actor, name, effect, observer)
     const store: ObjectStore = {
       name: 'a bucket of the simulation',
-      create: (key, body) => call(`create ${key}`, () => memory.create(key, body)),
+      create: (key, body) => call(`create ${key}`, () => memory.create(key, body), trace?.create(key, body)),
       put: (key, body) => call(`put ${key.split('/')[0]}`, () => memory.put(key, body)),
-      get: (key, options) => call('get', () => memory.get(key, options)),
+      get: (key, options) => call('get', () => memory.get(key, options), trace?.get()),
       async *list(prefix, options) {
         yield* await call(`list ${prefix}`, () => listed(memory, prefix, options?.after))
       },
-      delete: (key) => call('delete', () => memory.delete(key)),
+      delete: (key) => call('delete', () => this.#delete(key)),
     }
     const repeating: Repeating = {
       wait: (ms) => actor.waits(new Promise((resolve) => world.clock(actor.life).after(ms, resolve))),
       onRetry: () => undefined,
     }
     // An actor makes one call at a time.
-    return {
-      store,
-      repeating,
-      log: new Log({ store, ...repeating, readAhead: 1, now: () => world.elapsedMs }),
-    }
+    const setup = { store, ...repeating, readAhead: 1, now: () => world.elapsedMs }
+    return { store, repeating, trace, log: trace === null ? new Log(setup) : new TracedLog(setup, trace) }
   }
 
-  async #call<T>(actor: Actor, name: string, effect: () => Promise<T>): Promise<T> {
+  async #delete(key: string): Promise<void> {
+    if (key.startsWith('log/') && this.#memory.objects.has(key))
+      this.trace?.add({ a: 'collect', slot: Number(key.slice('log/'.length)) })
+    await this.#memory.delete(key)
+  }
+
+  async #call<T>(actor: Actor, name: string, effect: () => Promise<T>, observer: CallObserver): Promise<T> {
     const world = this.#world
     const isWrite = /^(create|put|delete)/.test(name)
     const perform = async (): Promise<T> => {
+      observer.sent?.()
       await world.point(isWrite ? this.#network : actor.life, `the bucket is asked to ${name}`)
-      if (!this.#isHealthy() && world.chance(0.03)) throw new BucketError('no answer', 'unanswered')
+      if (!this.#isHealthy() && world.chance(0.03)) {
+        observer.lost?.()
+        throw new BucketError('no answer', 'unanswered')
+      }
       if (!this.#isHealthy() && world.chance(0.02)) throw new BucketError('come back later', 'busy')
       const result = await effect()
+      observer.applied?.(result)
       if (isWrite) for (const listener of this.#listeners) listener()
       await world.point(actor.life, 'the bucket answers')
-      if (!this.#isHealthy() && world.chance(0.03)) throw new BucketError('the answer is lost', 'unanswered')
+      if (!this.#isHealthy() && world.chance(0.03)) {
+        observer.lost?.()
+        throw new BucketError('the answer is lost', 'unanswered')
+      }
+      observer.answered?.()
       return result
     }
     return actor.waits(perform())

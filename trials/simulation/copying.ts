@@ -118,6 +118,15 @@ export async function startCopy(
     const { copy, replica, target } = await openCopy(setup, never)
     // Loads the image now, since its rows are compared before the first changes.
     await replica.apply({}, replica.position)
+    const { trace } = access
+    if (trace !== null) {
+      trace.copied(machine, copy.next - 1)
+      const take = copy.take.bind(copy)
+      copy.take = (seq, record) => {
+        trace.add({ a: 'read', slot: seq, epoch: record.epoch })
+        take(seq, record)
+      }
+    }
     return { machine, replica, target, copy, image: image.reached, covered: reached }
   } catch (error) {
     machine.destroy()
@@ -181,7 +190,9 @@ export class Following {
       this.#copied = await startCopy(this.#parts, access)
       if (this.#copied === null) return true
     }
-    const isEnd = await this.#copied.copy.advance(this.#copied.target, never)
+    const { copy, target } = this.#copied
+    const isEnd = await copy.advance(target, never)
+    this.#parts.bucket.trace?.ask(access.trace?.server ?? 0, (position) => copy.hasReached(position))
     this.#compare(this.#copied)
     return isEnd
   }

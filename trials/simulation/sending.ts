@@ -16,7 +16,7 @@ import {
   Shipper,
 } from '../../ts/replication/index.js'
 import { acknowledging, type Writes } from '../../ts/replication/lead/acknowledging.js'
-import type { OpenedTasks, OutgoingChanges } from '../../ts/tasks/index.js'
+import type { OpenedTasks, OutboxFacts, OutgoingChanges } from '../../ts/tasks/index.js'
 import type { Bucket, BucketAccess } from './bucket.js'
 import type { Machine } from './machine.js'
 import { engine } from './parts.js'
@@ -72,6 +72,8 @@ export class Sending {
   readonly #checkpoints: Actor
   readonly #isSole: boolean
   #hasLed = false
+  /** The last call for the stored transactions. */
+  #facts: Promise<OutboxFacts> | null = null
   isFenced = false
 
   constructor(parts: SendingParts, opened: OpenedTasks, taken: Taken | null) {
@@ -95,9 +97,15 @@ export class Sending {
       if (err !== undefined && !isExpected && !isQuiet.test(String(err)))
         world.problem(`${message}: ${err.stack}`)
     }
+    const { trace } = bucket
+    if (trace !== null && this.#access.trace !== null) {
+      const server = trace.serverOf(parts.machine, taken?.access.trace?.server ?? undefined)
+      if (taken === null) trace.add({ a: 'restart', s: server })
+      this.#access.trace.server = server
+    }
     let connected = taken?.connected ?? null
     this.#sender = new Sender({
-      outgoing: opened.outgoing,
+      outgoing: this.#noting(opened.outgoing),
       ack: this.#ack,
       isSole: this.#isSole,
       reachability: new Reachability(() => world.elapsedMs),
@@ -123,6 +131,7 @@ export class Sending {
       onFenced: () => {
         world.note('another server has taken over')
         this.isFenced = true
+        this.#access.trace?.add({ a: 'fenced' })
         parts.onFenced()
       },
     })
@@ -140,8 +149,11 @@ export class Sending {
   }
 
   /** Resolves once the bucket has all earlier writes. Rejects if that is unknown. */
-  acknowledged(): Promise<void> {
-    return this.#sender.acknowledged()
+  async acknowledged(): Promise<void> {
+    const done = this.#sender.acknowledged()
+    const facts = this.#facts
+    await done
+    if (facts !== null) this.#access.trace?.add({ a: 'ack', last: (await facts).last })
   }
 
   /** Makes all writes durable. Resolves once they are in the bucket. */
@@ -157,6 +169,22 @@ export class Sending {
 
   stop(): Promise<void> {
     return this.#sender.stop()
+  }
+
+  /** Notes which transactions are stored, for the trace. */
+  #noting(outgoing: OutgoingChanges): OutgoingChanges {
+    const facts = async (): Promise<OutboxFacts> => {
+      const found = await outgoing.facts()
+      this.#access.trace?.issues(found.last)
+      return found
+    }
+    return {
+      ...outgoing,
+      facts: () => {
+        this.#facts = facts()
+        return this.#facts
+      },
+    }
   }
 
   /** Runs work as a separate actor. */

@@ -11,6 +11,7 @@ import { History } from './history.js'
 import { Machine } from './machine.js'
 import { Oracle } from './oracle.js'
 import { engine, quarantine, spool, storeClient } from './parts.js'
+import type { ProtocolTrace } from './protocol-trace.js'
 import { Sending, type Taken } from './sending.js'
 import { type Life, World } from './world.js'
 
@@ -46,6 +47,8 @@ export interface SimulationSetup {
   readonly elects?: boolean
   /** A rule to break, to show that the checks notice it. */
   readonly weakness?: Weakness
+  /** Records what servers do with the log. */
+  readonly trace?: ProtocolTrace
 }
 
 /**
@@ -116,12 +119,14 @@ class Simulation {
   #process: Process
   #isHealthy = true
 
-  constructor(seed: number, { driver, hasBucket, elects, weakness }: SimulationSetup) {
+  constructor(seed: number, { driver, hasBucket, elects, weakness, trace }: SimulationSetup) {
     this.#seed = seed
     this.#world = new World(seed)
     this.#driver = driver
     this.#bucket =
-      (hasBucket ?? this.#world.chance(0.2)) ? new Bucket(this.#world, () => this.#isHealthy) : null
+      (hasBucket ?? this.#world.chance(0.2))
+        ? new Bucket(this.#world, () => this.#isHealthy, trace ?? null)
+        : null
     this.#limits = { tasksMax: this.#world.pick([1, 2, 5, 100]) }
     this.#storedTasksMax = this.#world.pick([12, 1_000_000])
     this.#follower = this.#following()
