@@ -44,50 +44,51 @@ export async function copyDocuments(copy: Copy, before: MappingProgress | null):
   if (isContinued) {
     log(`index \`${uid}\`: continuing after ${before.rows} copied rows`)
     await copyRows(copy, before.into, before.after, before.rows)
-    return finished(copy, before.into, before.into === uid)
+    return finished(copy, before.into, before.into !== uid)
   }
-  const { into, hasDocuments } = await preparedIndex(copy)
+  const { into, wasEmpty } = await preparedIndex(copy)
   log(`index \`${uid}\`: copying ${mapping.table}${into === uid ? '' : ' into a new index'}`)
   await copy.progress({ state: 'copying', fingerprint, into, after: null, rows: 0 })
   await target.ensureIndex(into, facts.primaryKey)
-  await copyRows(copy, into, null, 0)
-  await finished(copy, into, hasDocuments)
+  const rows = await copyRows(copy, into, null, 0)
+  // An earlier copy may have left uploads in the queue of the target.
+  await finished(copy, into, wasEmpty && (into !== uid || (await target.documents(uid)) === rows))
 }
 
 /** An index to copy into. */
 interface PreparedIndex {
   readonly into: string
-  /** True if it may have documents whose rows do not exist. */
-  readonly hasDocuments: boolean
+  readonly wasEmpty: boolean
 }
 
 async function preparedIndex({ target, mapping: { uid }, facts, log }: Copy): Promise<PreparedIndex> {
   const into = copyUid(uid)
   await target.deleteIndex(into)
   const documents = await target.documents(uid)
-  if (documents === null || documents === 0) return { into: uid, hasDocuments: false }
+  if (documents === null || documents === 0) return { into: uid, wasEmpty: true }
   const settings = await target.settings(uid)
-  if (settings === null) return { into: uid, hasDocuments: false }
+  if (settings === null) return { into: uid, wasEmpty: true }
   if (hasSecrets(settings)) {
     log(
       `index \`${uid}\`: copying in place, because the secrets of its embedders cannot be read for a new index`,
     )
-    return { into: uid, hasDocuments: true }
+    return { into: uid, wasEmpty: false }
   }
   await target.ensureIndex(into, facts.primaryKey)
   await target.putSettings(into, settings)
-  return { into, hasDocuments: false }
+  return { into, wasEmpty: true }
 }
 
 /** Servers mask the secrets of embedders. */
 const hasSecrets = ({ embedders }: Readonly<Record<string, unknown>>): boolean =>
   /"(apiKey|headers)"/.test(JSON.stringify(embedders ?? {}))
 
-async function finished(copy: Copy, into: string, hasOrphans: boolean): Promise<void> {
+/** @param hasOnlyRows true if the index has no documents but those of rows */
+async function finished(copy: Copy, into: string, hasOnlyRows: boolean): Promise<void> {
   const { target, mapping, facts, log } = copy
   const { uid } = mapping
   const { fingerprint } = facts
-  if (hasOrphans) await removeOrphans(copy)
+  if (!hasOnlyRows) await removeOrphans(copy)
   if (into !== uid) {
     await copy.progress({ state: 'swapping', fingerprint, into })
     await target.swap(uid, into)
@@ -97,7 +98,8 @@ async function finished(copy: Copy, into: string, hasOrphans: boolean): Promise<
   log(`index \`${uid}\`: copied`)
 }
 
-async function copyRows(copy: Copy, into: string, after: Key | null, rowsBefore: number): Promise<void> {
+/** Returns the number of copied rows, with those before. */
+async function copyRows(copy: Copy, into: string, after: Key | null, rowsBefore: number): Promise<number> {
   const { source, target, mapping, facts, signal } = copy
   const { fingerprint } = facts
   const size = new PageSize()
@@ -124,7 +126,9 @@ async function copyRows(copy: Copy, into: string, after: Key | null, rowsBefore:
     }
     indexed = awaitedLater(next())
     waiting.push(indexed)
-    if (last === null) return indexed
+    if (last !== null) continue
+    await indexed
+    return rows
   }
 }
 
