@@ -1,6 +1,6 @@
 /** PostgreSQL from the packages of the system, on a free port. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -41,12 +41,31 @@ export function hasExtension(name: string): boolean {
   return existsSync(join(shared.trim(), 'extension', `${name}.control`))
 }
 
+/** Major version; 0 without a server. */
+export function postgresVersion(): number {
+  if (bin === null) return 0
+  const shown = spawnSync(postgresProgram('postgres'), ['--version'], { encoding: 'utf8' }).stdout ?? ''
+  return Number(/\) (\d+)/.exec(shown)?.[1] ?? 0)
+}
+
 /** User of the server. PostgreSQL refuses to run as root. */
 function unprivileged(): { readonly uid?: number; readonly gid?: number } {
   if (process.getuid?.() !== 0) return {}
   const user = ['postgres', 'nobody'].find((name) => spawnSync('id', [name]).status === 0) ?? 'nobody'
   const numberOf = (option: string) => Number(execFileSync('id', [option, user], { encoding: 'utf8' }))
   return { uid: numberOf('-u'), gid: numberOf('-g') }
+}
+
+/** Gives a file or directory to the user of the server. */
+function handOver(path: string): void {
+  const { uid, gid } = unprivileged()
+  if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid)
+}
+
+function newDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'siftd-postgres-'))
+  handOver(directory)
+  return directory
 }
 
 /** Seconds until the server answers, at most. */
@@ -73,9 +92,8 @@ export class TestPostgres {
     t: { teardown(end: () => unknown): void },
     options: readonly string[] = [],
   ): Promise<TestPostgres> {
-    const directory = mkdtempSync(join(tmpdir(), 'siftd-postgres-'))
     const user = unprivileged()
-    if (user.uid !== undefined && user.gid !== undefined) chownSync(directory, user.uid, user.gid)
+    const directory = newDirectory()
     execFileSync(
       join(bin!, 'initdb'),
       ['-D', join(directory, 'data'), '-A', 'trust', '-U', 'shop', '-N', '-E', 'UTF8', '--no-locale'],
@@ -89,6 +107,37 @@ export class TestPostgres {
     t.teardown(() => server.remove())
     await server.restart()
     return server
+  }
+
+  /** Starts a server that follows this one, also its slots, and can take its place. PostgreSQL 17 or newer. */
+  async startStandby(t: { teardown(end: () => unknown): void }): Promise<TestPostgres> {
+    const slot = 'standby'
+    const directory = newDirectory()
+    const backup = await this.connect()
+    await backup.query('select pg_create_physical_replication_slot($1, true)', [slot])
+    await backup.query('select pg_backup_start($1, true)', [slot])
+    const data = join(directory, 'data')
+    execFileSync('cp', ['-a', join(this.#directory, 'data'), data])
+    const { rows } = await backup.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)')
+    await backup.end()
+    // A standby has its own process and slots.
+    rmSync(join(data, 'postmaster.pid'))
+    for (const name of readdirSync(join(data, 'pg_replslot')))
+      rmSync(join(data, 'pg_replslot', name), { recursive: true })
+    const files = { backup_label: rows[0]?.labelfile ?? '', 'standby.signal': '' }
+    for (const [name, text] of Object.entries(files)) {
+      writeFileSync(join(data, name), text)
+      handOver(join(data, name))
+    }
+    const settings = [
+      `primary_conninfo=host=127.0.0.1 port=${this.#port} user=shop dbname=postgres`,
+      ...[`primary_slot_name=${slot}`, 'hot_standby_feedback=on', 'sync_replication_slots=on'],
+    ]
+    const options = settings.flatMap((one) => ['-c', one])
+    const standby = new TestPostgres(directory, await freePort(), options)
+    t.teardown(() => standby.remove())
+    await standby.restart()
+    return standby
   }
 
   get pid(): number {

@@ -29,7 +29,7 @@ export interface SyncWorld {
 
 export async function startWorld(
   t: ExecutionContext,
-  postgres: TestPostgres,
+  postgres: Pick<TestPostgres, 'url'>,
   setup: { readonly name: string; readonly index: readonly object[] },
 ): Promise<SyncWorld> {
   const directory = await mkdtemp(join(tmpdir(), 'siftd-sync-'))

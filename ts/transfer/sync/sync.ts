@@ -184,7 +184,8 @@ class Session {
       const configured = new Set(this.#setup.config.mappings.map(({ uid }) => uid))
       const kept = Object.entries(known.mappings).filter(([uid]) => configured.has(uid))
       this.#mappings = Object.fromEntries([...kept, ...broken])
-      return known.position
+      // After a failover the positions of the new primary count, and the known one may be of the old.
+      return slot.confirmed
     }
     log(`all documents are copied: ${missing}`)
     await store.save(this.#state(slot.confirmed))
