@@ -11,6 +11,7 @@ import type { Endings } from './postings/endings.js'
 import type { FieldLengths } from './postings/field-lengths.js'
 import type { PostingList } from './postings/postings.js'
 import type { StemmedWords } from './postings/stems.js'
+import type { ChineseWords } from './query/pinyin.js'
 import type { Synonyms } from './query/synonyms.js'
 import type { DocSet } from './store/docid-set.js'
 
@@ -32,6 +33,8 @@ interface CachedValues {
   readonly stems: StemmedWords
   /** The only key is empty: words by their ends. */
   readonly endings: Endings
+  /** The only key is empty: Chinese words by their first characters. */
+  readonly chinese: ChineseWords
   /** Tokenizer of highlighted text, under the empty key. */
   readonly tokenizers: Tokenizer
 }
@@ -41,6 +44,8 @@ type Kind = keyof CachedValues
 const CHAR_BYTES = 2
 /** Bytes of a string without its characters, or of an item of a list or map. */
 const STRING_BYTES = 24
+/** Bytes of two numbers in a map. */
+const RANGE_BYTES = 100
 /** Bytes of an entry in addition to its key and its value. */
 const ENTRY_BYTES = 256
 
@@ -67,6 +72,7 @@ const bytesOf: { readonly [K in Kind]: (value: CachedValues[K]) => number } = {
     return bytes
   },
   endings: (words) => words.reduce((sum, word) => sum + stringBytes(word), 0),
+  chinese: ({ ranges }) => ranges.size * RANGE_BYTES,
   tokenizers: ({ bytes }) => bytes,
 }
 

@@ -20,7 +20,7 @@ import type { TermDictionary } from '../postings/postings.js'
 import { stemmed } from '../postings/stems.js'
 import { compareUtf8 } from '../store/text-order.js'
 import { compoundsWith } from './compounds.js'
-import { halvesReadAs, wordsReadAs } from './pinyin.js'
+import { type ChineseWords, chineseWords, halvesReadAs, wordsReadAs } from './pinyin.js'
 
 const PINYIN_LIMITS = { max: PINYIN_WORDS_MAX, candidatesMax: PINYIN_CANDIDATES_MAX }
 
@@ -58,17 +58,21 @@ export class Forms {
     return this.stemmers.length === 0 && this.compounds === null && !this.hasPinyin
   }
 
+  private get chinese(): ChineseWords {
+    return this.cache.get('chinese', '', () => chineseWords(this.dictionary))
+  }
+
   /** Chinese words that are read as a word, the closest first. */
   readAs(word: string, isPrefix: boolean): readonly string[] {
     const pinyin = this.hasPinyin ? Pinyin.of(word, isPrefix) : null
-    return pinyin === null ? [] : wordsReadAs(pinyin, this.dictionary, PINYIN_LIMITS)
+    return pinyin === null ? [] : wordsReadAs(pinyin, this.chinese, PINYIN_LIMITS)
   }
 
   /** Pairs of Chinese words that are read as the two halves of a word. */
   halvesReadAs(word: string, isPrefix: boolean): readonly (readonly [left: string, right: string])[] {
     if (!this.hasPinyin || Pinyin.of(word, isPrefix) === null) return []
     const limits = { ...PINYIN_LIMITS, firstMax: PINYIN_FIRST_HALVES_MAX }
-    return halvesReadAs(word, isPrefix, this.dictionary, limits)
+    return halvesReadAs(word, isPrefix, this.chinese, limits)
   }
 
   /** Compounds with a word, in dictionary order. */

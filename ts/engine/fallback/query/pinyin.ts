@@ -1,12 +1,31 @@
 /** Finds Chinese words by their pinyin. */
 import { Pinyin } from '../analysis/pinyin/pinyin.js'
 import type { TermDictionary } from '../postings/postings.js'
-import { compareUtf8 } from '../store/text-order.js'
 
 /** Limits of a search for words by their pinyin. `candidatesMax`: words examined, the first ones in dictionary order. */
 export interface PinyinLimits {
   readonly max: number
   readonly candidatesMax: number
+}
+
+/** The words of an index that may be Chinese: their order, and the range of those with a first character. */
+export interface ChineseWords {
+  readonly sorted: readonly string[]
+  readonly ranges: ReadonlyMap<string, readonly [from: number, to: number]>
+}
+
+/** All Chinese characters come after this one. */
+const FIRST = '\u3000'
+
+export function chineseWords(dictionary: TermDictionary): ChineseWords {
+  const { sorted } = dictionary
+  const ranges = new Map<string, readonly [number, number]>()
+  for (let from = dictionary.lowerBound(FIRST), to = from; from < sorted.length; from = to) {
+    const character = String.fromCodePoint(sorted[from]!.codePointAt(0)!)
+    while (to < sorted.length && sorted[to]!.startsWith(character)) to++
+    ranges.set(character, [from, to])
+  }
+  return { sorted, ranges }
 }
 
 interface Found {
@@ -18,19 +37,21 @@ interface Found {
 /** Returns the words that are read as `pinyin`: complete ones first, then shorter ones, then in dictionary order. */
 export function wordsReadAs(
   pinyin: Pinyin,
-  dictionary: TermDictionary,
+  { sorted: words, ranges }: ChineseWords,
   { max, candidatesMax }: PinyinLimits,
 ): readonly string[] {
   const found: Found[] = []
-  for (const character of [...pinyin.firstCharacters].sort(compareUtf8)) {
-    const [from, to] = dictionary.prefixRange(character)
+  const possible = [...pinyin.firstCharacters].flatMap((character) => {
+    const range = ranges.get(character)
+    return range === undefined ? [] : [range]
+  })
+  for (const [from, to] of possible.sort(([a], [b]) => a - b))
     for (let at = from; at < to && found.length < candidatesMax; at++) {
-      const word = dictionary.sorted[at]!
+      const word = words[at]!
       const reads = pinyin.readsWord(word)
       if (reads !== null)
         found.push({ word, isComplete: reads === 'complete', length: Array.from(word).length })
     }
-  }
   const sorted = found.sort((a, b) => Number(b.isComplete) - Number(a.isComplete) || a.length - b.length)
   return sorted.slice(0, max).map(({ word }) => word)
 }
@@ -39,7 +60,7 @@ export function wordsReadAs(
 export function halvesReadAs(
   text: string,
   isUnfinished: boolean,
-  dictionary: TermDictionary,
+  words: ChineseWords,
   { firstMax, ...limits }: PinyinLimits & { readonly firstMax: number },
 ): readonly (readonly [left: string, right: string])[] {
   const pairs: [string, string][] = []
@@ -47,8 +68,8 @@ export function halvesReadAs(
     const left = Pinyin.of(text.slice(0, at), false)
     const right = left === null ? null : Pinyin.of(text.slice(at), isUnfinished)
     if (left === null || right === null) continue
-    const lefts = wordsReadAs(left, dictionary, { ...limits, max: firstMax })
-    const rights = lefts.length === 0 ? [] : wordsReadAs(right, dictionary, limits)
+    const lefts = wordsReadAs(left, words, { ...limits, max: firstMax })
+    const rights = lefts.length === 0 ? [] : wordsReadAs(right, words, limits)
     for (const word of lefts) for (const other of rights) pairs.push([word, other])
   }
   return pairs
