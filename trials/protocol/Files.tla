@@ -264,6 +264,11 @@ Next ==
 
 Spec == Init /\ [][Next]_vars
 
+\* Not a part of the protocol: checkpoints and sweeps are not interrupted. Some violations are found sooner then.
+Calm ==
+  /\ (\E s \in Servers : making[s] # None) => making' # making
+  /\ (\E s \in Servers : sweep[s] # None) => sweep' # sweep
+
 -----------------------------------------------------------------------------
 (* Properties *)
 

@@ -9,6 +9,8 @@ export interface Check {
   readonly module: string
   /** Constants that differ from the configuration. */
   readonly constants: Readonly<Record<string, Value>>
+  /** Only steps that this allows are taken. */
+  readonly constraint?: string
 }
 
 /** A precaution that is switched off, and the bounds in which a property fails then. */
@@ -114,6 +116,33 @@ export const precautions: readonly Precaution[] = [
   files('MarkBefore', 'a deleted object was unused before the second newest checkpoint', 'MomentsComplete', {
     ...{ MaxRecords: 6, MaxObjects: 2, MaxCheckpoints: 2, MaxSweeps: 1 },
   }),
+  files(
+    'AppendAfterNewest',
+    'a record of the leader follows the newest checkpoint before a delete',
+    'LeaderFindsFile',
+    {
+      ...{ Servers: '{1, 2}', MaxRecords: 4, MaxObjects: 0, MaxCheckpoints: 3, MaxSweeps: 1 },
+      Contents: '{"inline", "rows"}',
+    },
+  ),
+  {
+    ...files(
+      'ReadAfterFence',
+      'a new leader reads the newest checkpoint after its fence',
+      'LeaderFindsFile',
+      {
+        ...{ Servers: '{1, 2}', MaxRecords: 5, MaxObjects: 0, MaxCheckpoints: 3, MaxSweeps: 1 },
+        Contents: '{"inline", "rows"}',
+      },
+    ),
+    constraint: 'Calm',
+  },
+  {
+    ...files('KeepAhead', 'objects uploaded ahead of their record are in use', 'MomentsComplete', {
+      ...{ MaxRecords: 7, MaxCheckpoints: 4, MaxSweeps: 2 },
+    }),
+    constraint: 'Calm',
+  },
   reads('PositionsHaveFence', 'a position has the epoch of its write', 'PositionsHonest', { MaxWrites: 2 }),
   reads('CompareOutbox', 'the fence of a restart does not mean that writes are lost', 'PositionsHonest'),
   reads('PollAfterRequest', 'a strong read waits for a poll that began after it', 'StrongReadsComplete', {
@@ -125,6 +154,10 @@ export const precautions: readonly Precaution[] = [
   }),
   reads('AckInLog', 'a client is answered once the log has its write', 'AckedInLog', { MaxReads: 0 }),
 ]
+
+/** Returns the configuration of a check. @param text the configuration of its module */
+export const configOf = (text: string, { constants, constraint }: Check): string =>
+  configured(text, constants) + (constraint === undefined ? '' : `ACTION_CONSTRAINT ${constraint}\n`)
 
 /** Sets constants in a configuration. */
 export function configured(text: string, constants: Readonly<Record<string, Value>>): string {

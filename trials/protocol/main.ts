@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Check, configured, models, precautions, widerModels } from './checks.js'
+import { type Check, configOf, models, precautions, widerModels } from './checks.js'
 import { findTlc, MissingToolError, modules, runTlc, type TlcResult } from './tools.js'
 import { refusedBy, type Trace, traceOf } from './traces.js'
 
@@ -51,9 +51,9 @@ const fail = (message: string): void => {
   process.exitCode = 1
 }
 
-async function checked({ module, constants }: Check): Promise<TlcResult> {
-  const text = await readFile(join(modules, `${module}.cfg`), 'utf8')
-  return runTlc({ jar, module, config: configured(text, constants) })
+async function checked(check: Check): Promise<TlcResult> {
+  const text = await readFile(join(modules, `${check.module}.cfg`), 'utf8')
+  return runTlc({ jar, module: check.module, config: configOf(text, check) })
 }
 
 if (isChosen('models'))
@@ -78,6 +78,11 @@ if (isChosen('traces')) {
   for (let run = 0; run < Number(values.runs); run++) traces.push(await traceOf(Number(values.seed) + run))
   const events = traces.reduce((sum, trace) => sum + trace.length, 0)
   const refusal = await refusedBy(jar, traces)
+  const weak = [
+    await traceOf(7, { weakness: 'stands unread' }),
+    await traceOf(9, { weakness: 'stands unread' }),
+  ]
+  if ((await refusedBy(jar, weak)) === null) fail('a candidate that has not read the log is not noticed')
   console.log(`${traces.length} runs of the real code from seed ${values.seed}, ${events} events`)
   if (refusal !== null) {
     const trace = traces[refusal.run]!.slice(Math.max(0, refusal.event - 10), refusal.event + 1)

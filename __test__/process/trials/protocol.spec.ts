@@ -5,7 +5,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Check, configured, models, precautions } from '../../../trials/protocol/checks.js'
+import { type Check, configOf, models, precautions } from '../../../trials/protocol/checks.js'
 import { findTlc, MissingToolError, modules, runTlc } from '../../../trials/protocol/tools.js'
 import { refusedBy, traceOf } from '../../../trials/protocol/traces.js'
 import type { TraceEvent } from '../../../trials/simulation/protocol-trace.js'
@@ -19,11 +19,11 @@ const missing = typeof found === 'string' ? null : found.message
 const runs = testNeeding([{ missing, isDemanded: false }])
 const jar = String(found)
 
-const checked = async ({ module, constants }: Check) =>
+const checked = async (check: Check) =>
   runTlc({
     jar,
-    module,
-    config: configured(await readFile(join(modules, `${module}.cfg`), 'utf8'), constants),
+    module: check.module,
+    config: configOf(await readFile(join(modules, `${check.module}.cfg`), 'utf8'), check),
   })
 
 runs('no order of events loses an acknowledged write', async (t) => {
