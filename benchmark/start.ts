@@ -9,6 +9,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { open } from '../ts/index.js'
@@ -41,8 +42,14 @@ const engine = values.engine === 'fallback' ? 'fallback' : 'native'
 const bundled = fileURLToPath(new URL('../bundle/siftd.js', import.meta.url))
 const clone = fileURLToPath(new URL('../../scripts/start.mjs', import.meta.url))
 
-/** Starts a server and stops it once it listens. @returns seconds until then, and seconds of processor time */
-async function start(main: string, directory: string): Promise<readonly [number, number]> {
+/** Milliseconds after which a server has saved its compiled code. */
+const SAVED_MS = 5_000
+
+/**
+ * Starts a server and stops it `stayMs` after it listens.
+ * @returns seconds until it listened, and seconds of processor time
+ */
+async function start(main: string, directory: string, stayMs = 0): Promise<readonly [number, number]> {
   const began = performance.now()
   const address = ['--http-addr', '127.0.0.1:0', '--db-path', directory, '--engine', engine]
   const child = spawn(process.execPath, [main, ...address, '--no-analytics', '--log-level', 'error'], {
@@ -57,19 +64,19 @@ async function start(main: string, directory: string): Promise<readonly [number,
   const seconds = (performance.now() - began) / 1000
   if (child.exitCode !== null) throw new Error(text)
   const processor = await processorSeconds(child.pid ?? 0)
+  await sleep(stayMs)
   child.kill('SIGTERM')
   await ended
   return [seconds, processor]
 }
 
 const figures: Figure[] = []
-/** Node.js 22 caches V8's compiled code between starts, so its figures are in a separate column. */
 const column = `${engine}, Node.js ${process.versions.node.split('.')[0]}`
 const busy = loadavg()[0] ?? 0
 
 async function row(label: string, main: string, directory: string, aim: string): Promise<void> {
-  // The first start fills the file cache and V8's code cache.
-  await start(main, directory)
+  // The first start fills the cache of files and that of compiled code.
+  await start(main, directory, SAVED_MS)
   const all: (readonly [number, number])[] = []
   for (let i = 0; i < Number(values.starts); i++) all.push(await start(main, directory))
   const middle = (times: readonly number[]): string =>
