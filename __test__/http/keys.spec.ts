@@ -99,7 +99,10 @@ test('only name and description of a key can change, and a deleted key is refuse
   const deleted = await server.delete(`/keys/${uid}`)
   t.deepEqual([deleted.status, deleted.bytes.length], [204, 0])
   checkError(t, await server.post('/indexes/a/search', {}, holder), 403, 'invalid_api_key')
-  checkError(t, await server.delete(`/keys/${uid}`), 404, 'api_key_not_found')
+  const missing = await server.delete(`/keys/${uid}`)
+  checkError(t, missing, 404, 'api_key_not_found')
+  // The Rust SDK compares this text.
+  t.is(missing.body.message, `API key \`${uid}\` not found.`)
 })
 
 test('expiry dates are accepted in four forms, and refused in the past', async (t) => {

@@ -176,7 +176,7 @@ export class KeyBook {
   /** @throws ApiError `api_key_not_found` */
   find(uidOrValue: string): KeyRecord {
     const record = this.byUid(uidOrValue) ?? this.byValue(uidOrValue)
-    if (record === null) throw new ApiError('api_key_not_found', `there is no API key \`${uidOrValue}\``)
+    if (record === null) throw new ApiError('api_key_not_found', `API key \`${uidOrValue}\` not found.`)
     return record
   }
 
