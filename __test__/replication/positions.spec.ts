@@ -1,7 +1,7 @@
-/** Positions at a follower during a takeover: it reports only those it has reached. */
+/** What a follower says that it has reached: positions during a takeover, and the end of the log. */
 import { join } from 'node:path'
 import test from 'ava'
-import { openCopy, positionText, readPosition, takeOver } from '../../ts/replication/index.js'
+import { Follower, openCopy, positionText, readPosition, takeOver } from '../../ts/replication/index.js'
 import { fallback } from '../support/engines.js'
 import { memoryStore, never } from '../support/memory-store.js'
 import { add, temporaryDirectory } from '../tasks/test-queue.js'
@@ -51,3 +51,34 @@ for (const { text, position } of [
     t.deepEqual(readPosition(text), position)
     if (position !== null) t.is(positionText(position), text)
   })
+
+test.serial(
+  'a strong read on a follower that was suspended is not answered where a record was removed',
+  async (t) => {
+    // Milliseconds that the process was suspended for.
+    let suspended = 0
+    const { now } = performance
+    performance.now = () => now.call(performance) + suspended
+    t.teardown(() => {
+      performance.now = now
+    })
+    // The bucket has no record 5, and a checkpoint that covers it.
+    const copy = { position: 4, next: 5, advance: async () => true, remember: async () => undefined }
+    let isTruncated = false
+    const follower = new Follower({
+      ...{ copy: copy as never, target: {} as never, open: t.fail as never, prepare: async () => undefined },
+      newestCheckpoint: async () => (suspended > 0 ? 6 : 3),
+      intervalMs: 1,
+      log: { info: () => undefined, warn: () => t.fail(), error: () => t.fail() },
+      onTruncated: () => {
+        isTruncated = true
+      },
+    })
+    follower.start()
+    t.true(await follower.meetsEnd(1_000))
+    suspended = 60_000
+    t.false(await follower.meetsEnd(50))
+    t.true(isTruncated)
+    await follower.stop()
+  },
+)

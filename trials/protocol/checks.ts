@@ -9,8 +9,8 @@ export interface Check {
   readonly module: string
   /** Constants that differ from the configuration. */
   readonly constants: Readonly<Record<string, Value>>
-  /** Only steps that this allows are taken. */
-  readonly constraint?: string
+  /** A line that is added to the configuration. */
+  readonly line?: string
 }
 
 /** A precaution that is switched off, and the bounds in which a property fails then. */
@@ -32,7 +32,7 @@ export const models: readonly Check[] = [
   {
     name: 'two servers, handovers',
     module: 'Log',
-    constants: { ...one, MaxWrites: 2, Handovers: true, EmptyRecords: true },
+    constants: { ...one, Handovers: true },
   },
   {
     name: 'two servers, two checkpoints',
@@ -45,12 +45,22 @@ export const models: readonly Check[] = [
     constants: { Servers: '{1}', MaxRecords: 5, MaxCheckpoints: 3, MaxSweeps: 2, ...objects },
   },
   { name: 'two servers, two reads', module: 'Reads', constants: { MaxRecords: 4, MaxWrites: 1 } },
-  { name: 'a patient follower leads', module: 'Reads', constants: { Patient: '{2}', MaxReads: 0 } },
+  {
+    name: 'a patient follower leads',
+    module: 'Reads',
+    constants: { Patient: '{2}', MaxReads: 0 },
+    line: 'PROPERTY PatientLeads',
+  },
 ]
 
 /** The same with wider bounds, which take hours. */
 export const widerModels: readonly Check[] = [
   { name: 'two servers, more writes', module: 'Log', constants: { ...one, MaxWrites: 2, MaxLost: 1 } },
+  {
+    name: 'two servers, handovers and more writes',
+    module: 'Log',
+    constants: { ...one, MaxWrites: 2, Handovers: true, EmptyRecords: true },
+  },
   {
     name: 'two servers, all together',
     module: 'Log',
@@ -135,13 +145,13 @@ export const precautions: readonly Precaution[] = [
         Contents: '{"inline", "rows"}',
       },
     ),
-    constraint: 'Calm',
+    line: 'ACTION_CONSTRAINT Calm',
   },
   {
     ...files('KeepAhead', 'objects uploaded ahead of their record are in use', 'MomentsComplete', {
       ...{ MaxRecords: 7, MaxCheckpoints: 4, MaxSweeps: 2 },
     }),
-    constraint: 'Calm',
+    line: 'ACTION_CONSTRAINT Calm',
   },
   reads('PositionsHaveFence', 'a position has the epoch of its write', 'PositionsHonest', { MaxWrites: 2 }),
   reads('CompareOutbox', 'the fence of a restart does not mean that writes are lost', 'PositionsHonest'),
@@ -156,8 +166,8 @@ export const precautions: readonly Precaution[] = [
 ]
 
 /** Returns the configuration of a check. @param text the configuration of its module */
-export const configOf = (text: string, { constants, constraint }: Check): string =>
-  configured(text, constants) + (constraint === undefined ? '' : `ACTION_CONSTRAINT ${constraint}\n`)
+export const configOf = (text: string, { constants, line = '' }: Check): string =>
+  `${configured(text, constants)}${line}\n`
 
 /** Sets constants in a configuration. */
 export function configured(text: string, constants: Readonly<Record<string, Value>>): string {
