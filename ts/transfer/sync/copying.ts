@@ -115,12 +115,18 @@ async function copyRows(copy: Copy, into: string, after: Key | null, rowsBefore:
     const { last } = page
     if (last !== null) reading = awaitedLater(source.page(mapping.uid, last, size.rows))
     if (waiting.length >= COPY_PAGES_WAITING_MAX) await waiting.shift()
-    const upload = awaitedLater(target.put(into, facts.primaryKey, linesOf(facts, page.documents)))
+    const keys = page.documents.map(({ key }) => key)
+    // Does not keep the documents: more pages wait than should fit in memory.
+    const origin = {
+      ids: () => keys.map(documentId),
+      read: async () => linesOf(facts, await source.read(mapping.uid, keys)),
+    }
+    const ended = await target.upload(into, facts.primaryKey, linesOf(facts, page.documents), origin)
     const before = indexed
-    const count = page.documents.length
+    const count = keys.length
     const next = async (): Promise<void> => {
       await before
-      await upload
+      await ended()
       rows += count
       if (last !== null) await copy.progress({ state: 'copying', fingerprint, into, after: last, rows })
     }

@@ -14,6 +14,12 @@ export interface IdentifiedLine {
   readonly line: string
 }
 
+/** Documents that can be read again. */
+export interface DocumentOrigin {
+  ids(): readonly string[]
+  read(): Promise<readonly IdentifiedLine[]>
+}
+
 /** Refusals of valid requests that concern documents. All others are repeated. */
 class DocumentsRefused extends Error {}
 
@@ -106,6 +112,48 @@ export class Destination {
     )
   }
 
+  /**
+   * Sends documents. Resolves once the target has accepted them, to a function that waits for their task. The documents
+   * are not kept meanwhile.
+   */
+  async upload(
+    uid: string,
+    primaryKey: string,
+    documents: readonly IdentifiedLine[],
+    origin: DocumentOrigin,
+  ): Promise<() => Promise<void>> {
+    if (documents.length === 0) return async () => undefined
+    const taskUid = await this.#sent(uid, primaryKey, documents)
+    if (taskUid !== null) return () => this.#uploaded(uid, primaryKey, taskUid, origin)
+    await this.put(uid, primaryKey, documents)
+    return async () => undefined
+  }
+
+  /** Returns the uid of the task; null if the target refuses the call. */
+  async #sent(uid: string, primaryKey: string, documents: readonly IdentifiedLine[]): Promise<number | null> {
+    const call = additionOf(uid, primaryKey, documents)
+    try {
+      return (await patiently(this.#patience, () => this.#accepted('POST', call.path, call.callOf))).taskUid
+    } catch (error) {
+      if (error instanceof PeerError && error.status !== null) return null
+      throw error
+    }
+  }
+
+  async #uploaded(uid: string, primaryKey: string, taskUid: number, origin: DocumentOrigin): Promise<void> {
+    const hasSucceeded = await patiently(this.#patience, async () => {
+      try {
+        return (await this.#outcome(taskUid)).status === 'succeeded'
+      } catch (error) {
+        if (error instanceof TransientTaskError) return false
+        throw error
+      }
+    })
+    if (hasSucceeded) await this.#revive(uid, origin.ids())
+    // Separates the documents that are refused.
+    else await this.put(uid, primaryKey, await origin.read())
+  }
+
   async remove(uid: string, ids: readonly string[]): Promise<void> {
     for (let at = 0; at < ids.length; at += IDS_MAX) {
       const some = ids.slice(at, at + IDS_MAX)
@@ -144,12 +192,8 @@ export class Destination {
   ): Promise<string | null> {
     let embedderFailures = 0
     const attempt = async (): Promise<void> => {
-      const path = `/indexes/${uid}/documents?primaryKey=${encodeURIComponent(primaryKey)}`
-      const task = await this.#ended('POST', path, () => ({
-        body: documents.map(({ line }) => line).join('\n'),
-        timeoutMs: UPLOAD_MS_MAX,
-        isRepeatable: true,
-      }))
+      const { path, callOf } = additionOf(uid, primaryKey, documents)
+      const task = await this.#ended('POST', path, callOf)
       if (task.status === 'succeeded') return
       const { code = 'canceled', message = '', type } = task.error ?? {}
       const isEmbedder = code === 'vector_embedding_error' && ++embedderFailures < EMBEDDER_ATTEMPTS
@@ -236,7 +280,10 @@ export class Destination {
     path: string,
     callOf: () => Parameters<Peer['json']>[2],
   ): Promise<PeerTask> {
-    const { taskUid } = await this.#accepted(method, path, callOf)
+    return this.#outcome((await this.#accepted(method, path, callOf)).taskUid)
+  }
+
+  async #outcome(taskUid: number): Promise<PeerTask> {
     try {
       return await endedTask(this.#peer, taskUid)
     } catch (error) {
@@ -256,6 +303,16 @@ export class Destination {
     return this.#peer.json(method, path, { ...callOf(), shape: acceptedTask })
   }
 }
+
+/** Returns the call that adds documents. */
+const additionOf = (uid: string, primaryKey: string, documents: readonly IdentifiedLine[]) => ({
+  path: `/indexes/${uid}/documents?primaryKey=${encodeURIComponent(primaryKey)}`,
+  callOf: () => ({
+    body: documents.map(({ line }) => line).join('\n'),
+    timeoutMs: UPLOAD_MS_MAX,
+    isRepeatable: true,
+  }),
+})
 
 const letterId = (uid: string, id: string): string =>
   createHash('sha256').update(`${uid}\n${id}`).digest('hex').slice(0, 32)

@@ -3,8 +3,8 @@ export const COPY_ROWS_FIRST = 100
 export const COPY_ROWS_MAX = 10_000
 /** Target size of a page in bytes. Larger pages gain nothing and take memory. */
 export const COPY_BYTES_AIM = 1024 * 1024
-/** Pages that were sent and are not indexed yet, per copy. */
-export const COPY_PAGES_WAITING_MAX = 4
+/** Pages that were sent and are not indexed yet, per copy. The target indexes waiting pages in one commit. */
+export const COPY_PAGES_WAITING_MAX = 24
 /** Milliseconds between two writes of the progress of a copy. */
 export const COPY_PROGRESS_MS = 5_000
 
