@@ -10,16 +10,18 @@ import { writeFile } from 'node:fs/promises'
 import module from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { deserialize, serialize } from 'node:v8'
-import { constants, Script } from 'node:vm'
+import { Script } from 'node:vm'
 
 /** Milliseconds from the start until code is saved. Functions that were called by then need no compilation later. */
 const SAVE_AFTER_MS = 3_000
 
 const CHECKSUM_BYTES = 20
 
-/** Files of the bundle whose name changes with their content. */
+/** Names of files of the bundle that change with their content. */
 const hashed = /-[\w-]{8}\.js$/
+const bundle = dirname(fileURLToPath(import.meta.url))
 
 type CompiledCode = Map<string, Buffer>
 
@@ -38,11 +40,12 @@ export function keepCompiledCode(directory: string): void {
   const original = modules._compile
   modules._compile = function (content, path) {
     const name = basename(path)
-    if (!hashed.test(name)) return original.call(this, content, path)
+    const isOurs = hashed.test(name) && dirname(path) === bundle
+    // Functions from cached code cannot import ES modules.
+    if (!isOurs || content.includes('import(')) return original.call(this, content, path)
     const cachedData = known.get(name)
     const script = new Script(module.wrap(content), {
       filename: path,
-      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
       ...(cachedData !== undefined && { cachedData }),
     })
     if (cachedData === undefined || script.cachedDataRejected === true) isComplete = false
