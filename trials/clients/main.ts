@@ -1,5 +1,5 @@
 /**
- * npm run trials -- clients [--only python,go --engine native,fallback --save]
+ * npm run trials -- clients [--only python,go --engine native,fallback --save | --suites]
  *
  * Runs a script of each SDK against siftd. Exits with 1 if a step fails or docs/clients.md is out of date.
  */
@@ -11,6 +11,7 @@ import { type LanguageName, languages, missingToolchain, root } from './language
 import { page } from './page.js'
 import { type ServersName, servers } from './servers.js'
 import { steps } from './steps.js'
+import { suiteTrials } from './suites/trial.js'
 import { clientTrial, ready } from './trial.js'
 
 const help = `npm run trials -- clients [options]
@@ -21,17 +22,21 @@ index, adds documents, searches in every way, and uses keys, tenant tokens, task
   --only LIST      languages: ${Object.keys(languages).join(', ')}   (default: all)
   --engine LIST    native, fallback or both                     (default native,fallback)
   --servers LIST   one; two: a leader and a follower, each request goes to the other one   (default one)
+  --suites         run the tests that the packages of the SDKs ship instead (Go, Rust); exits with 1 if a test fails
+                   without a known reason
   --save           write docs/clients.md if all steps passed
 
 Examples
   npm run trials -- clients
-  npm run trials -- clients --only python,go --engine native`
+  npm run trials -- clients --only python,go --engine native
+  npm run trials -- clients --suites --only go`
 
 const { values } = parseArgs({
   options: {
     only: { type: 'string', default: Object.keys(languages).join(',') },
     engine: { type: 'string', default: 'native,fallback' },
     servers: { type: 'string', default: 'one' },
+    suites: { type: 'boolean', default: false },
     save: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -52,6 +57,15 @@ const unknown = [
 if (unknown.length > 0) {
   console.error(`unknown: ${unknown.join(', ')}\n\n${help}`)
   process.exit(2)
+}
+
+if (values.suites) {
+  const problems = await suiteTrials({
+    names: values.only.split(',').filter(isLanguage),
+    engines: values.engine.split(',').filter(isEngine),
+  })
+  for (const problem of problems) console.log(problem)
+  process.exit(problems.length > 0 ? 1 : 0)
 }
 
 const failures: string[] = []

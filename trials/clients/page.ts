@@ -1,10 +1,18 @@
 /** Generates docs/clients.md. */
 import { type Language, type LanguageName, languages } from './languages.js'
 import { steps } from './steps.js'
+import { knownTests } from './suites/outcome.js'
+import { type Suite, suites } from './suites/suites.js'
 
 /** Table row of an SDK that passed every step. */
 export const rowOf = ({ title, package: name, version }: Language): string =>
   `| ${title} | ${name} | ${version} | ${steps.length} of ${steps.length} |`
+
+/** Table row of a suite without unknown failures. */
+const suiteRow = ({ language, tests, skipped, known }: Suite): string => {
+  const { title, version } = languages[language]
+  return `| ${title} | ${version} | ${tests - skipped - knownTests(known).length} of ${tests} |`
+}
 
 /** Limits of the SDKs, found by calling most other methods of three SDKs once. siftd follows the API here. */
 const limits = [
@@ -46,6 +54,28 @@ export function page(): string {
         'leader and a follower, which must not show. The scripts are in [`trials/clients/`](../trials/clients/). The SDKs for PHP, Ruby and ' +
         '.NET are not tested.',
     ),
+    '',
+    '## Their own tests',
+    '',
+    ...wrapped(
+      'The packages for Go and Rust contain the tests of their SDK. `npm run trials -- clients --suites` runs them ' +
+        'against a fresh server of each engine and fails if a test fails that is not listed here. The packages for ' +
+        'JavaScript and Java contain no tests, the one for Python only tests that need no server.',
+    ),
+    '',
+    '| language | version | tests passed on both engines |',
+    '|---|---|---|',
+    ...suites.map(suiteRow),
+    '',
+    'Known failures, with the number of tests:',
+    '',
+    ...suites.flatMap(({ known }) => known.map(({ reason, tests }) => `- ${reason} (${tests.length})`)),
+    ...suites
+      .filter(({ skipped }) => skipped > 0)
+      .map(
+        ({ language, skipped }) =>
+          `- ${languages[language].title}: skipped without a key of a provider. (${skipped})`,
+      ),
     '',
     '## What these versions cannot do',
     '',

@@ -35,8 +35,8 @@ async function started(
   return start.server
 }
 
-export async function oneServer(setup: ServersSetup): Promise<Servers> {
-  const server = await started(setup, 'data')
+export async function oneServer(setup: ServersSetup, args: readonly string[] = []): Promise<Servers> {
+  const server = await started(setup, 'data', args)
   return { url: server.url, stop: async () => void (await server.stop(STOP_MS_MAX)) }
 }
 
@@ -97,5 +97,5 @@ async function startBalancer(urls: readonly string[]): Promise<Servers> {
   }
 }
 
-export const servers = { one: oneServer, two: twoServers } as const
+export const servers = { one: (setup: ServersSetup) => oneServer(setup), two: twoServers } as const
 export type ServersName = keyof typeof servers

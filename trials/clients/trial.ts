@@ -17,16 +17,25 @@ const cache = join(root, 'node_modules/.cache/siftd-clients')
 /** Installs and builds the script of a language. @returns the command that runs it */
 export async function ready(name: LanguageName): Promise<readonly [string, ...string[]]> {
   const language: Language = languages[name]
-  const folder = join(cache, `${name}-${language.version}`)
+  const folder = await installedOnce(`${name}-${language.version}`, (empty) => language.install(empty))
+  return language.build(folder)
+}
+
+/** Fills a folder of the cache if that was not done yet. @returns the folder */
+export async function installedOnce(
+  name: string,
+  install: (empty: string) => Promise<void>,
+): Promise<string> {
+  const folder = join(cache, name)
   // Written last, so that an interrupted installation is repeated.
   const installed = join(folder, 'installed')
   if (!existsSync(installed)) {
     await rm(folder, { recursive: true, force: true })
     await mkdir(folder, { recursive: true })
-    await language.install(folder)
+    await install(folder)
     await writeFile(installed, '')
   }
-  return language.build(folder)
+  return folder
 }
 
 /**
