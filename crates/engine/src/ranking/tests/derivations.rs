@@ -3,6 +3,7 @@
 //! 3. A synonym costs nothing, matches as a phrase, and applies in one direction only.
 //! 4. Synonyms of several words apply where these words are read joined.
 //! 5. The last word of the query is completed, unless the settings forbid it.
+//! 6. With `pinyin`, Chinese words and neighbours that are read as a word cost one typo.
 
 use serde_json::json;
 
@@ -86,4 +87,16 @@ fn a_short_prefix_of_many_words_is_completed_without_limit() {
     let listed = Corpus::of_texts(json!({}), &texts[..90]);
     corpus.expect_ranks(&all("q0007 lamp"), 8, "T4/4 P4/4 A1/1 S21/21 E3/3 X3/3");
     listed.expect_ranks(&all("lamp q"), 1, "T4/4 P3/4 A1/1 S19/21 E1/3 X2/3");
+}
+
+#[test]
+fn chinese_words_are_found_by_their_pinyin() {
+    let texts = ["北京", "beijing", "背景", "南京", "北京大学", "大学北京"];
+    let corpus = Corpus::of_texts(json!({"pinyin": true}), &texts);
+    corpus.expect("beijing ", &[(2, 1.0), (1, 0.462121), (3, 0.462121), (5, 0.462121), (6, 0.416667)]);
+    corpus.expect("nanji", &[(4, 0.462121)]);
+    corpus.expect("nanji ", &[]);
+    corpus.expect("beijingdaxue ", &[(5, 0.641414)]);
+    let without = Corpus::of_texts(json!({}), &texts);
+    without.expect("beijing ", &[(2, 1.0)]);
 }
