@@ -5,7 +5,7 @@
  * of files to code, as serialised by V8. The names contain a hash of the content.
  */
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import module from 'node:module'
 import { basename, dirname, join } from 'node:path'
@@ -54,7 +54,7 @@ export function keepCompiledCode(directory: string): void {
     return run.call(this.exports, this.exports, module.createRequire(path), this, path, dirname(path))
   }
   setTimeout(() => {
-    if (!isComplete) void saveCode(path, scripts).catch(() => undefined)
+    if (!isComplete) void saveCode(path, known, scripts).catch(() => undefined)
   }, SAVE_AFTER_MS).unref()
 }
 
@@ -70,9 +70,16 @@ function readCode(path: string): CompiledCode {
   return new Map()
 }
 
-/** Replaces the file. One turn of the event loop per script, because the largest takes milliseconds. */
-async function saveCode(path: string, scripts: ReadonlyMap<string, Script>): Promise<void> {
-  const code: CompiledCode = new Map()
+/**
+ * Replaces the file. Known code of other commands stays in it. Takes one turn of the event loop per script, because the
+ * largest takes milliseconds.
+ */
+async function saveCode(
+  path: string,
+  known: CompiledCode,
+  scripts: ReadonlyMap<string, Script>,
+): Promise<void> {
+  const code: CompiledCode = new Map([...known].filter(([name]) => existsSync(join(bundle, name))))
   for (const [name, script] of [...scripts]) {
     code.set(name, script.createCachedData())
     await nextTurn()

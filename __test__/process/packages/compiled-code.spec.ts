@@ -19,9 +19,11 @@ async function savedBy(t: ExecutionContext, cache: string, isSaved: (bytes: Buff
   })
   t.is((await daemon.call('POST', '/multi-search', { queries: [] })).status, 200)
   for (;;) {
-    const [name = '', ...others] = await readdir(directory).catch(() => [])
+    const names = await readdir(directory).catch(() => [])
+    // Not the one that is being written.
+    const name = names.find((one) => one.endsWith(process.arch)) ?? ''
     const bytes = await readFile(join(directory, name)).catch(() => Buffer.alloc(0))
-    if (others.length === 0 && isSaved(bytes)) {
+    if (isSaved(bytes)) {
       t.is(await daemon.stop(), 0)
       return { path: join(directory, name), bytes }
     }
