@@ -101,10 +101,11 @@ const rust: Suite = {
   async install(folder) {
     const [name] = languages.rust.package.split(' ')
     const manifest = join(folder, 'Cargo.toml')
-    await writeFile(
-      manifest,
-      `[package]\nname = "suites"\nversion = "0.0.0"\n[lib]\npath = "lib.rs"\n[dependencies]\n${name} = "=${languages.rust.version}"\n`,
-    )
+    const empty = [
+      ...['[package]', 'name = "suites"', 'version = "0.0.0"', '[workspace]', '[lib]', 'path = "lib.rs"'],
+      ...['[dependencies]', `${name} = "=${languages.rust.version}"`],
+    ]
+    await writeFile(manifest, `${empty.join('\n')}\n`)
     await writeFile(join(folder, 'lib.rs'), '')
     const { stdout } = await execute('cargo', ['metadata', '--format-version', '1'], {
       cwd: folder,
