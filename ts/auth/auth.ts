@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { ApiError } from '../errors/index.js'
+import { ApiError, clientMessages } from '../errors/index.js'
 import { type Action, grants, isGlobal } from './actions.js'
 import { KeyBook, type KeyRecord, type KeyStore } from './key-book.js'
 import type { PassedRights } from './passed-rights.js'
@@ -189,7 +189,7 @@ function notAllowed(indexUid: string, patterns: readonly string[]): ApiError {
 }
 
 function invalidKey(): ApiError {
-  return new ApiError('invalid_api_key', 'the provided API key is invalid')
+  return new ApiError('invalid_api_key', clientMessages.invalidKey)
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()

@@ -1,5 +1,5 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
-import { ApiError } from '../errors/index.js'
+import { ApiError, clientMessages } from '../errors/index.js'
 import { withoutTrailing } from '../parse/index.js'
 import { isGlobal } from './actions.js'
 
@@ -176,7 +176,7 @@ export class KeyBook {
   /** @throws ApiError `api_key_not_found` */
   find(uidOrValue: string): KeyRecord {
     const record = this.byUid(uidOrValue) ?? this.byValue(uidOrValue)
-    if (record === null) throw new ApiError('api_key_not_found', `API key \`${uidOrValue}\` not found.`)
+    if (record === null) throw new ApiError('api_key_not_found', clientMessages.keyNotFound(uidOrValue))
     return record
   }
 

@@ -36,6 +36,12 @@ export const clientMessages = {
   tenantTokenExpired: (exp: number, now: number) =>
     `Tenant token expired. Was valid up to \`${exp}\` and we're now \`${now}\`.`,
 
+  /** Rust compares the complete message. */
+  invalidKey: 'The provided API key is invalid.',
+
+  /** Rust compares the complete message when it deletes a key. */
+  keyNotFound: (uidOrKey: string) => `API key \`${uidOrKey}\` not found.`,
+
   /** Applications on top of the Swift client search for it and then create the index. Tasks have the same message. */
   indexNotFound: (uid: string) => `Index \`${uid}\` not found.`,
 } as const

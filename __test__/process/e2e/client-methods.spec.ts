@@ -171,7 +171,7 @@ const ofClient: Cases = {
     (client) => Promise.resolve(client.deleteAllDynamicSearchRules()),
     /`dynamic search rules`/,
   ],
-  getWebhooks: [stranger((client) => client.getWebhooks()), /^the provided API key is invalid$/],
+  getWebhooks: [stranger((client) => client.getWebhooks()), /^The provided API key is invalid\.$/],
   getWebhook: [(client) => client.getWebhook('x'), noUuid],
   createWebhook: [(client) => client.createWebhook({ url: 'nowhere' } as never), /nowhere/],
   updateWebhook: [(client) => client.updateWebhook('x', {}), noUuid],
@@ -207,15 +207,15 @@ const ofClient: Cases = {
   ],
   updateKey: [(client) => client.updateKey('x', { name: 'n' }), /`x`/],
   deleteKey: [(client) => client.deleteKey('x'), /`x`/],
-  getStats: [stranger((client) => client.getStats()), /^the provided API key is invalid$/],
-  getVersion: [stranger((client) => client.getVersion()), /^the provided API key is invalid$/],
+  getStats: [stranger((client) => client.getStats()), /^The provided API key is invalid\.$/],
+  getVersion: [stranger((client) => client.getVersion()), /^The provided API key is invalid\.$/],
   createDump: [
     stranger((client) => Promise.resolve(client.createDump())),
-    /^the provided API key is invalid$/,
+    /^The provided API key is invalid\.$/,
   ],
   createSnapshot: [
     stranger((client) => Promise.resolve(client.createSnapshot())),
-    /^the provided API key is invalid$/,
+    /^The provided API key is invalid\.$/,
   ],
   renderTemplate: [
     (client) => client.renderTemplate({ template: { kind: 'inlineDocumentTemplate', inline: '' } } as never),
@@ -223,7 +223,7 @@ const ofClient: Cases = {
   ],
   getExperimentalFeatures: [
     stranger((client) => client.getExperimentalFeatures()),
-    /^the provided API key is invalid$/,
+    /^The provided API key is invalid\.$/,
   ],
   updateExperimentalFeatures: [
     (client) => client.updateExperimentalFeatures({ metrics: 'on' } as never),
