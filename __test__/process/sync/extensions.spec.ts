@@ -1,30 +1,21 @@
-import test from 'ava'
-import { hasExtension, postgresPrograms, TestPostgres } from '../../support/postgres.js'
-import { nativeEngine, type Requirement } from '../../support/requirements.js'
-import { testEngine } from '../../support/server.js'
+import { hasExtension, type TestPostgres } from '../../support/postgres.js'
+import type { Requirement } from '../../support/requirements.js'
 import { testNeeding } from '../../support/test-needing.js'
-import { startWorld } from './world.js'
+import { needs, startPostgresFor, startWorld } from './world.js'
 
 // Rules:
 // 1. Points of PostGIS become positions in degrees, whatever their reference system; other shapes become GeoJSON.
 // 2. Columns of pgvector become vectors of an embedder.
 // 3. `init` proposes these fields, and no tables of extensions.
 
-const needs = testEngine === 'native' ? [postgresPrograms, nativeEngine] : [postgresPrograms]
 const postgis: Requirement = {
   missing: hasExtension('postgis') ? null : 'PostGIS is not installed (apt-get install postgresql-postgis)',
   isDemanded: false,
 }
 const hasVector = hasExtension('vector')
 let postgres: TestPostgres
-const ends: (() => unknown)[] = []
-
-test.before(async () => {
-  if (needs.every(({ missing }) => missing === null))
-    postgres = await TestPostgres.start({ teardown: (end) => void ends.push(end) })
-})
-test.after.always(async () => {
-  for (const end of ends) await end()
+startPostgresFor((started) => {
+  postgres = started
 })
 
 testNeeding([...needs, postgis])('points of PostGIS arrive as positions', async (t) => {

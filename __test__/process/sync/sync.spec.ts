@@ -1,10 +1,7 @@
-import test from 'ava'
-import { postgresPrograms, TestPostgres } from '../../support/postgres.js'
-import { nativeEngine } from '../../support/requirements.js'
-import { testEngine } from '../../support/server.js'
+import type { TestPostgres } from '../../support/postgres.js'
 import { testNeeding } from '../../support/test-needing.js'
 import { types, valueCases } from './values.js'
-import { startWorld } from './world.js'
+import { needs, startPostgresFor, startWorld } from './world.js'
 
 // Rules:
 // 1. The first run copies tables; later changes of rows change documents: inserts, updates, deletes, truncates, changed
@@ -14,17 +11,10 @@ import { startWorld } from './world.js'
 // 4. If slot or target have lost changes, all documents are copied again, and orphans are removed.
 // 5. `check` names what the database lacks with a statement that solves it.
 
-const needs = testEngine === 'native' ? [postgresPrograms, nativeEngine] : [postgresPrograms]
 const runs = testNeeding(needs)
 let postgres: TestPostgres
-const ends: (() => unknown)[] = []
-
-test.before(async () => {
-  if (needs.every(({ missing }) => missing === null))
-    postgres = await TestPostgres.start({ teardown: (end) => void ends.push(end) })
-})
-test.after.always(async () => {
-  for (const end of ends) await end()
+startPostgresFor((started) => {
+  postgres = started
 })
 
 const pages = {

@@ -3,14 +3,31 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ExecutionContext } from 'ava'
+import test, { type ExecutionContext } from 'ava'
 import { type Outcome, type RunningCommand, runCommand, startCommand } from '../../support/command.js'
 import { startDaemon, type TestDaemon } from '../../support/daemon.js'
-import type { TestPostgres } from '../../support/postgres.js'
+import { postgresPrograms, TestPostgres } from '../../support/postgres.js'
+import { nativeEngine, type Requirement } from '../../support/requirements.js'
 import { testEngine } from '../../support/server.js'
 
 /** Milliseconds until a change is in the index, on a busy machine. */
 const CHANGE_MS_MAX = 60_000
+
+/** Requirements of all specs of the sync. */
+export const needs: readonly Requirement[] =
+  testEngine === 'native' ? [postgresPrograms, nativeEngine] : [postgresPrograms]
+
+/** Starts PostgreSQL before the tests of a file, unless something is missing, and stops it after them. */
+export function startPostgresFor(use: (postgres: TestPostgres) => void): void {
+  const ends: (() => unknown)[] = []
+  test.before(async () => {
+    if (needs.every(({ missing }) => missing === null))
+      use(await TestPostgres.start({ teardown: (end) => void ends.push(end) }))
+  })
+  test.after.always(async () => {
+    for (const end of ends) await end()
+  })
+}
 
 export interface SyncWorld {
   readonly server: TestDaemon
