@@ -1,4 +1,4 @@
-/** What a follower says that it has reached: positions during a takeover, and the end of the log. */
+/** Followers report the position that they have reached, also during a takeover, and the end of the log. */
 import { join } from 'node:path'
 import test from 'ava'
 import { Follower, openCopy, positionText, readPosition, takeOver } from '../../ts/replication/index.js'

@@ -15,7 +15,7 @@ export interface Check {
 
 /** A precaution that is switched off, and the bounds in which a property fails then. */
 interface Precaution extends Check {
-  /** What the protocol does. */
+  /** The precaution in words, for the report. */
   readonly rule: string
   /** The property that fails without it. */
   readonly property: string

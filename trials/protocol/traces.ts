@@ -6,7 +6,7 @@ import { type SimulationSetup, simulate } from '../simulation/simulation.js'
 import { configured } from './checks.js'
 import { modules, runTlc } from './tools.js'
 
-/** What a server did, in order. */
+/** The events of all servers of a run, in order. */
 export type Trace = readonly TraceEvent[]
 
 /** Simulates a run with a bucket. */

@@ -10,7 +10,7 @@ export interface BucketAccess {
   readonly store: ObjectStore
   readonly repeating: Repeating
   readonly log: Log
-  /** What the server does with the log; null: it is not recorded. */
+  /** Records the server's calls to the log; null: the run records none. */
   readonly trace: ServerTrace | null
 }
 

@@ -32,7 +32,7 @@ interface Issued extends Position {
 /** Followers are asked for so many of the newest positions. */
 const POSITIONS = 4
 
-/** Writes down what the servers of a run do with the log. A server is a data directory. */
+/** Records the events of the log during a run, by server. A server is a data directory. */
 export class ProtocolTrace {
   /** Events in order; null: a reserved place. */
   readonly #events: (TraceEvent | null)[] = []
