@@ -34,7 +34,7 @@ if (!(await installDependencies())) {
   process.exit(1)
 }
 if (needsEngine && addonState('engine') === 'outdated') {
-  say('compiling the native engine, which takes about four minutes on two cores, only the first time.')
+  say('compiling the native engine, which takes four to twelve minutes on two cores, only the first time.')
   say('`npm start -- --engine fallback` serves without it, in less than a minute.')
 }
 // Cargo and TypeScript compile at the same time.
