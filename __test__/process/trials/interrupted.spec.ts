@@ -14,10 +14,8 @@ import { testNeeding } from '../../support/test-needing.js'
 
 /** Engine, operation, interruption, and fraction of the system calls before it. */
 const cases: readonly (readonly [string, string, Interruption, number])[] = [
-  ['fallback', 'dump', 'killed', 0.7],
   ['fallback', 'dump', 'full', 0.39],
   ['fallback', 'import of a dump', 'full', 0.25],
-  ['fallback', 'upgrade', 'killed', 0.3],
   ['fallback', 'compaction', 'full', 0.4],
   ['native', 'snapshot', 'full', 0.3],
   ['native', 'restore of a snapshot', 'killed', 0.8],
