@@ -90,6 +90,8 @@ export class InstanceCopy {
   #closed: number
   #position: number
   #fence: Fence | null
+  /** The first fence read that was not checked yet. Nothing that follows it is applied before. */
+  #uncheckedFence: number | null = null
   #handedTo: string | null = null
   /** The last fence of the state that the target has; null: not known. */
   #settledFence: Fence | null = null
@@ -187,18 +189,35 @@ export class InstanceCopy {
   }
 
   /**
-   * Reads records up to the end, `last` or `ROUND_BYTES`.
+   * Reads records up to the end, `last` or `ROUND_BYTES`, and checks that no fence is in the place of another record.
    * @returns true if the end or `last` was reached; an error for a record that only a newer version reads
    */
   async #takeRound(signal: AbortSignal, last: number): Promise<boolean | NewerFormatError> {
+    try {
+      return await this.#readRound(signal, last)
+    } finally {
+      // Also after an error, which a misplaced fence may have caused.
+      await this.#checkFence(signal)
+    }
+  }
+
+  /** @throws LogTruncatedError if a fence may be in the place of another record; see `Log.covers` */
+  async #checkFence(signal: AbortSignal): Promise<void> {
+    const fence = this.#uncheckedFence
+    if (fence === null) return
+    if (await this.#setup.log.covers(fence, signal))
+      throw new LogTruncatedError(`the log record ${fence} may be in the place of another one`)
+    this.#uncheckedFence = null
+  }
+
+  async #readRound(signal: AbortSignal, last: number): Promise<boolean | NewerFormatError> {
     const { log, until } = this.#setup
     let bytes = 0
     try {
       for await (const record of log.records(this.next, signal, last)) {
         if (isBeyond(until, this.next, record)) return true
         // A moment in the past is restored from an older checkpoint, behind which no records are deleted.
-        if (until === null && record.kind === 'fence' && (await log.covers(this.next, signal)))
-          throw new LogTruncatedError(`the log record ${this.next} may be in the place of another one`)
+        if (until === null && record.kind === 'fence') this.#uncheckedFence ??= this.next
         this.take(this.next, record)
         bytes += record.body.length
         // Rows of an image must not become visible before the files that they name.

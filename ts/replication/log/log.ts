@@ -160,7 +160,9 @@ export class Log {
   /**
    * Returns true if a checkpoint covers a record. Then a missing record may have been deleted as garbage, and a fence may
    * have been created in its place, by a server that noticed the checkpoint only after that. The fence stays in the log.
-   * So a reader that must not miss a record checks each fence, and goes back to the checkpoint. @throws BucketError
+   * So a reader that must not miss a record checks the first fence of each round of reading before it uses the round, and
+   * goes back to the checkpoint. One check is enough: a checkpoint that covers a later fence covers the first one too.
+   * @throws BucketError
    */
   async covers(seq: number, signal: AbortSignal): Promise<boolean> {
     const newest = await this.newestCheckpoint(signal)
@@ -177,24 +179,26 @@ export class Log {
     for (let [seq, lost] = [from, 0]; ; lost++) {
       const { fence, writeId } = fenceRecord(candidate, seq)
       const taken = await this.write(seq, fence, writeId, signal)
-      if (taken === null || (await this.#isMisplaced(taken, seq, signal))) return seq
-      await candidate.apply(seq++, taken)
+      if (taken === null) return seq
+      let firstFence = taken.kind === 'fence' ? seq : null
       let { epoch } = taken
-      for await (const record of this.records(seq, signal)) {
-        if (await this.#isMisplaced(record, seq, signal)) return seq
-        await candidate.apply(seq++, record)
-        ;({ epoch } = record)
+      try {
+        await candidate.apply(seq++, taken)
+        for await (const record of this.records(seq, signal)) {
+          if (record.kind === 'fence') firstFence ??= seq
+          await candidate.apply(seq++, record)
+          ;({ epoch } = record)
+        }
+      } catch (error) {
+        // A misplaced fence may have caused it.
+        if (firstFence === null || !(await this.covers(firstFence, signal))) throw error
       }
+      if (firstFence !== null && (await this.covers(firstFence, signal))) return firstFence
       if (lost > 0 && now() - askedAt >= YIELD_AGAIN_MS) {
         askedAt = now()
         await this.#askToYield(epoch, signal)
       }
     }
-  }
-
-  /** Returns true if a record may be in the place of another one; see `covers`. */
-  async #isMisplaced({ kind }: LogRecord, seq: number, signal: AbortSignal): Promise<boolean> {
-    return kind === 'fence' && (await this.covers(seq, signal))
   }
 
   /** Asks the writer to yield. Ignores errors of the store: the request is only a hint. */
