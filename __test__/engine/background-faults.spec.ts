@@ -7,9 +7,10 @@ import { promisify } from 'node:util'
 import test, { type ExecutionContext } from 'ava'
 import { loadAddon } from '../../ts/engine/addon.js'
 import { BackgroundFaults } from '../../ts/engine/background-faults.js'
+import type { Engine } from '../../ts/engine/engine.js'
 import { openFallback } from '../../ts/engine/fallback/index.js'
 import { openNative } from '../../ts/engine/native/index.js'
-import type { OpenEngine } from '../../ts/engine/setup.js'
+import type { EngineSetup } from '../../ts/engine/setup.js'
 import { TestEngine } from '../support/engine.js'
 import { nativeEngine } from '../support/requirements.js'
 import { testNeeding } from '../support/test-needing.js'
@@ -27,7 +28,7 @@ interface Warning {
   readonly reason: string
 }
 
-async function started(t: ExecutionContext, open: OpenEngine = openFallback) {
+async function started(t: ExecutionContext, open: (setup: EngineSetup) => Promise<Engine> = openFallback) {
   const warnings: Warning[] = []
   const silent = () => undefined
   const log = {

@@ -50,7 +50,7 @@ export interface Auth {
   requireValid(authorization: string | undefined): Promise<void>
 }
 
-export interface AuthOptions {
+interface AuthOptions {
   /** null: the instance is open, and `/keys` is closed. */
   readonly masterKey: string | null
   readonly store: KeyStore

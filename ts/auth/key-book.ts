@@ -33,7 +33,7 @@ export interface KeyStore {
 const sortable = (date: string): string => date.slice(0, -1)
 
 /** A key to create. */
-export interface NewKey {
+interface NewKey {
   /** null: a random uid. */
   readonly uid: string | null
   readonly name: string | null
@@ -44,7 +44,7 @@ export interface NewKey {
 }
 
 /** A change of a key. undefined keeps a member, null clears it. */
-export interface KeyPatch {
+interface KeyPatch {
   readonly name: string | null | undefined
   readonly description: string | null | undefined
 }
@@ -91,7 +91,7 @@ const defaultKeys: readonly NewKey[] = [
 ]
 
 /** Returns the value of a key, computed from the master key and the uid: 64 lower-case hex digits. */
-export function keyValue(masterKey: string, uid: string): string {
+function keyValue(masterKey: string, uid: string): string {
   return createHmac('sha256', masterKey).update(uid).digest('hex')
 }
 

@@ -6,7 +6,7 @@ const BASE64URL = /^[A-Za-z0-9_-]*$/
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
 /** A token that was decoded but not verified. */
-export interface UnverifiedToken {
+interface UnverifiedToken {
   readonly text: string
   readonly claims: Readonly<Record<string, unknown>>
 }

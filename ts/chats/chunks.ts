@@ -20,7 +20,7 @@ export interface ChunkValue {
   readonly usage?: unknown
 }
 
-export interface ChunkChoice {
+interface ChunkChoice {
   readonly index?: unknown
   readonly delta?: Readonly<Record<string, unknown>> & { readonly tool_calls?: readonly CallPart[] | null }
   readonly finish_reason?: string | null

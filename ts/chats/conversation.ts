@@ -15,7 +15,7 @@ import type { WorkspaceSettings } from './settings.js'
 import { type Call, noUsage, Turn, type Usage, usageSum } from './turn.js'
 
 /** A chat that may begin. */
-export interface Chat {
+interface Chat {
   readonly services: SearchServices & { readonly outbound: Outbound }
   readonly request: CompletionRequest
   /** The events that the client asks for. */

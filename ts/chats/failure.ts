@@ -26,7 +26,7 @@ export class ChatFailure extends Error {
 }
 
 /** Types of failures that this server finds itself. */
-export type FaultType =
+type FaultType =
   | 'transport_error'
   | 'invalid_utf8_error'
   | 'parser_error'
@@ -34,7 +34,7 @@ export type FaultType =
   | 'stream_ended'
   | 'answer_too_large'
 
-export const fault = (type: FaultType | 'provider_error' | 'server_stopping', message: string): Fault => ({
+const fault = (type: FaultType | 'provider_error' | 'server_stopping', message: string): Fault => ({
   type,
   code: null,
   message,

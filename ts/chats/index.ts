@@ -1,7 +1,7 @@
 /** Chats: a language model of a provider answers questions by searching the indexes of the caller. */
 export { completed } from './completion.js'
-export { type Chat, converse, type Part } from './conversation.js'
-export { ChatFailure, failureEvent, serverStops, tookTooLong } from './failure.js'
+export { converse, type Part } from './conversation.js'
+export { ChatFailure, serverStops, tookTooLong } from './failure.js'
 export { type ChatTimes, chatTimes } from './limits.js'
 export { providerOf } from './provider.js'
 export { type CompletionRequest, completionRequest, wantedEvents } from './request.js'

@@ -50,7 +50,7 @@ export function providerOf(settings: WorkspaceSettings, openAiKey: string | null
 }
 
 /** The parts that a request to the provider has in addition to the request of the client. */
-export interface Round {
+interface Round {
   readonly messages: readonly Message[]
   /** null: the model cannot search. */
   readonly tool: Readonly<Record<string, unknown>> | null

@@ -17,7 +17,7 @@ import type { WorkspaceSettings } from './settings.js'
 export const SEARCH_TOOL = '_meiliSearchInIndex'
 
 /** The setting `chat` of an index. */
-export interface ChatSetting {
+interface ChatSetting {
   readonly description: string
   readonly documentTemplate: string
   readonly documentTemplateMaxBytes: number

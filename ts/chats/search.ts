@@ -47,7 +47,7 @@ export interface Found {
 }
 
 /** A hit with its displayed fields. */
-export interface Source {
+interface Source {
   readonly document: Readonly<Record<string, unknown>>
   readonly citation: Citation
 }

@@ -8,7 +8,7 @@ const event = (json: string): string => `data: ${json}\n\n`
 /** A comment, which clients ignore. Proxies close silent connections. */
 const HEARTBEAT = ': still here\n\n'
 
-export interface StreamOptions {
+interface StreamOptions {
   /** Milliseconds of silence after which a comment is sent. */
   readonly heartbeatMs: number
   /** Returns true if the client has left. Then the stream ends without an error event. */

@@ -46,7 +46,7 @@ export interface GenerationSetup {
 }
 
 /** An open instance with its HTTP application. A server whose follower becomes the leader has a second one. */
-export interface Generation {
+interface Generation {
   readonly replicated: ReplicatedInstance
   readonly app: ReturnType<typeof buildServer>
   readonly services: Services & { readonly queryWatch: QueryWatch }

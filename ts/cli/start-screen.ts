@@ -3,7 +3,7 @@ import { counted } from '../parse/index.js'
 import type { Rebuilt } from '../tasks/index.js'
 import type { KeyState } from './master-key.js'
 
-export interface StartFacts {
+interface StartFacts {
   readonly version: string
   readonly build: Build
   readonly configFile: string | null
@@ -53,7 +53,7 @@ export function startScreen(facts: StartFacts): string {
   ].join('\n')
 }
 
-export interface NextFacts {
+interface NextFacts {
   readonly url: string
   /** The words that start this program, such as `siftd` or `npm start --`. */
   readonly program: string

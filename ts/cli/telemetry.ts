@@ -6,7 +6,7 @@ import { closedUsage, type Logger, openUsage, type Usage } from '../telemetry/in
 type TelemetryOptions = Pick<LaunchOptions, 'noAnalytics' | 'telemetryPreview' | 'telemetryUrl'>
 
 /** Facts of a started instance for telemetry. */
-export interface Reported {
+interface Reported {
   readonly instance: ReportedInstance
   readonly instanceUid: string
   readonly isFirstStart: boolean

@@ -11,7 +11,7 @@ import { embeddingError, providerOf } from './providers/providers.js'
 import { RequestRate } from './providers/request-rate.js'
 
 /** The input for the vector of a search. */
-export interface EmbeddedSearch {
+interface EmbeddedSearch {
   readonly q: string | null
   readonly media: unknown
 }

@@ -1,21 +1,8 @@
 /** Renders the input of documents and searches, and requests their vectors from providers. */
 
-export {
-  type EmbeddedSearch,
-  type Embedders,
-  type EmbeddersSetup,
-  openEmbedders,
-} from './embedders.js'
-export {
-  ModelError,
-  type Models,
-  type ModelsSetup,
-  type ModelUse,
-  openModels,
-  type Pooling,
-} from './models/index.js'
+export { type Embedders, type EmbeddersSetup, openEmbedders } from './embedders.js'
+export { type ModelsSetup, type ModelUse, openModels } from './models/index.js'
 export type { DocumentsPage, EmbeddedPage } from './pages.js'
-export type { CallCounts, FailureModes } from './providers/calls.js'
 export { embeddingError } from './providers/providers.js'
 export { RenderThread } from './templates/render-thread.js'
 export {

@@ -20,7 +20,7 @@ export interface DocumentsPage {
 }
 
 /** The vectors of a document. */
-export interface EmbeddedDocument {
+interface EmbeddedDocument {
   readonly slots: readonly Slot[]
   /** A vector for each slot with an `input`, in order. */
   readonly vectors: readonly Float32Array[]

@@ -40,7 +40,7 @@ export interface VectorSpool {
 }
 
 /** Reports why vectors are not spooled or were dropped. */
-export type VectorSpoolLog = (facts: object, message: string) => void
+type VectorSpoolLog = (facts: object, message: string) => void
 
 const MAGIC = Buffer.from('siftdpv1')
 const KEY_BYTES = 16

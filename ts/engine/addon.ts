@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { packageFolder, packageVersion } from '../launch/index.js'
 
 /** A native module, or why none could be loaded: one line per attempted path. */
-export type LoadedAddon =
+type LoadedAddon =
   | { readonly ok: true; readonly addon: unknown; readonly from: string }
   | { readonly ok: false; readonly reasons: readonly string[] }
 
 /** Platform name as used in package and file names, such as `linux-x64-gnu`. */
-export type AddonPlatform = string
+type AddonPlatform = string
 
 /** Parts of Rust target names → Node.js names. */
 const processors: Readonly<Record<string, string>> = { x86_64: 'x64', aarch64: 'arm64' }

@@ -2,10 +2,8 @@
 import { loadAddon } from './addon.js'
 import type { AttachedEngine } from './native/index.js'
 
-export type { AttachedEngine } from './native/index.js'
-
 /** The part of the native module that threads use. */
-export interface EngineSharing {
+interface EngineSharing {
   /** @param number result of `Engine.publish` in the thread that opened the engine */
   attach(number: number): AttachedEngine
   /** Duplicates the descriptor of a socket, so that each thread can close its own. */

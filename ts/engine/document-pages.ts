@@ -3,7 +3,7 @@ import { encodeRequest } from './encoding.js'
 import { FIRST_PAGE_DOCUMENTS, PAGE_BYTES, PAGE_DOCUMENTS_MAX } from './limits.js'
 
 /** Some documents as NDJSON. */
-export interface DocumentPage {
+interface DocumentPage {
   readonly lines: Buffer
   readonly documents: number
   /** Number of documents in all pages. */

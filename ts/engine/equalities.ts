@@ -16,7 +16,7 @@ export interface Equality {
 }
 
 /** Bounds on how much of a filter is read. Parts beyond a bound are treated as always true. */
-export interface EqualityBounds {
+interface EqualityBounds {
   /** Maximum number of branches. */
   readonly branchesMax: number
   /** Maximum number of equalities per branch. */

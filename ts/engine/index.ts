@@ -1,17 +1,9 @@
 /** Search engines: one interface with a native and a TypeScript implementation. */
 
-export {
-  type AddonPlatform,
-  addonPackage,
-  addonPlatform,
-  addonPlatforms,
-  installCommand,
-  loadAddon,
-  platformOf,
-} from './addon.js'
+export { addonPackage, addonPlatform, addonPlatforms, installCommand, loadAddon } from './addon.js'
 export { analysisChanges } from './analysis-changes.js'
 export { type Answers, answersOf } from './answer-cache.js'
-export { type AttachedEngine, type EngineSharing, engineSharing } from './attach.js'
+export { engineSharing } from './attach.js'
 export {
   type BackgroundFault,
   BackgroundFaults,
@@ -26,7 +18,7 @@ export { encodeRequest } from './encoding.js'
 export { endThread } from './end-thread.js'
 export type * from './engine.js'
 export { EngineError } from './engine-error.js'
-export { type Equality, type EqualityBounds, type EqualityBranch, equalityBranches } from './equalities.js'
+export { type Equality, type EqualityBranch, equalityBranches } from './equalities.js'
 export type * from './explain-facts.js'
 export {
   compareValues as compareScoreValues,
@@ -41,14 +33,8 @@ export { type IndexId, requireIndexId } from './index-id.js'
 export { makeDirectory } from './make-directory.js'
 export { searchedText } from './query-text.js'
 export type * from './requests.js'
-export { type EditedPage, loadScripts, type RunScript, type ScriptPage } from './scripts.js'
-export {
-  type EngineChoice,
-  EngineLoadError,
-  type OpenedEngine,
-  openEngine,
-  type WrapEngine,
-} from './select.js'
+export { loadScripts, type RunScript } from './scripts.js'
+export { type EngineChoice, type OpenedEngine, openEngine, type WrapEngine } from './select.js'
 export type * from './setup.js'
 export { withStages } from './timed-answers.js'
 export { WordSegmenter } from './word-segments.js'

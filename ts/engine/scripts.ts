@@ -4,7 +4,7 @@ import type { StopSignal } from './engine.js'
 import type * as ScriptAddon from './script-addon-types.js'
 
 /** Documents, and the Rhai script to run on each of them. */
-export interface ScriptPage {
+interface ScriptPage {
   readonly function: string
   /** Value of `context` in the script; null: not set. */
   readonly context: Readonly<Record<string, unknown>> | null
@@ -16,7 +16,7 @@ export interface ScriptPage {
   readonly documents: Uint8Array
 }
 
-export interface EditedPage {
+interface EditedPage {
   /** Documents that changed, as NDJSON. */
   readonly changed: Uint8Array
   /** Ids of documents to delete. */

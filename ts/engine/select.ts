@@ -29,7 +29,7 @@ function installHint(): string {
 }
 
 /** The native engine was requested but cannot be loaded. */
-export class EngineLoadError extends LaunchError {
+class EngineLoadError extends LaunchError {
   override readonly name = 'EngineLoadError'
   readonly reasons: readonly string[]
 

@@ -1,5 +1,4 @@
 import type { BackgroundFaults } from './background-faults.js'
-import type { Engine } from './engine.js'
 
 /** The part of a logger that engines use. */
 export interface EngineLog {
@@ -30,7 +29,3 @@ export interface EngineSetup {
   /** Paths of word dictionaries. Absent: those of installed packages. */
   readonly dictionaries?: readonly string[]
 }
-
-/** Signatures of the open functions of `fallback/` and `native/`. `addon` is the loaded native module. */
-export type OpenEngine = (setup: EngineSetup) => Promise<Engine>
-export type OpenNativeEngine = (addon: unknown, setup: EngineSetup) => Promise<Engine>

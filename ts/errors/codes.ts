@@ -9,7 +9,7 @@
 export type ErrorType = 'invalid_request' | 'auth' | 'internal' | 'system'
 
 /** The type and status of a code. */
-export interface CodeInfo {
+interface CodeInfo {
   readonly type: ErrorType
   readonly status: number
 }

@@ -2,10 +2,4 @@
 export { HttpLoops } from './loops/index.js'
 export { QueryHistory, QueryWatch } from './queries/index.js'
 export { buildServer } from './server.js'
-export {
-  defaultHttpOptions,
-  type HttpOptions,
-  memoryBounds,
-  type Services,
-  type Version,
-} from './services.js'
+export { defaultHttpOptions, type HttpOptions, memoryBounds, type Services } from './services.js'

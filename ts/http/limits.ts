@@ -2,7 +2,7 @@
 import { defaultJsonLimits, type JsonLimits } from '../operations/index.js'
 
 /** The limits of a route's JSON body. */
-export interface BodyLimits extends JsonLimits {
+interface BodyLimits extends JsonLimits {
   /** Bytes after decompression, unless the operator chose a limit for all bodies. */
   readonly bytesMax: number
 }

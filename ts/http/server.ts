@@ -59,14 +59,14 @@ export function buildServer(services: Services): FastifyInstance {
 }
 
 /** The services of a server for the routes that several threads answer. */
-export type SearchServerServices = Omit<
+type SearchServerServices = Omit<
   SearchRouteServices,
   'searches' | 'similarSearches' | 'remoteAnswers' | 'queries' | 'metrics' | 'replicated'
 > &
   Pick<Services, 'log' | 'createServer'>
 
 /** Parts of a server for searches that its caller provides. */
-export interface SearchServerHooks {
+interface SearchServerHooks {
   /** Counts a query, if the options ask for it. */
   readonly countQuery: (search: CountedSearch) => void
   /** Answers a request that failed. */

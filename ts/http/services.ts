@@ -91,7 +91,7 @@ export function memoryBounds(memoryBytes: number): Pick<HttpOptions, 'bodiesByte
 }
 
 /** The build of this server. An unknown part is the text `unknown`. */
-export interface Version {
+interface Version {
   readonly commitSha: string
   readonly commitDate: string
   readonly pkgVersion: string

@@ -9,7 +9,7 @@ import type { Logger } from '../telemetry/index.js'
 /** Uids in a line of the log. */
 const LOGGED_UIDS_MAX = 20
 
-export interface AnalysisWatchSetup {
+interface AnalysisWatchSetup {
   readonly engine: Pick<Engine, 'analysis' | 'onChange'>
   readonly tasks: Pick<Tasks, 'indexes' | 'enqueue'>
   readonly log: Logger

@@ -5,7 +5,7 @@ import { LaunchError } from '../launch/index.js'
 import { replaceFile, textOf } from './files.js'
 
 /** State of a copy. */
-export type CopyState =
+type CopyState =
   /** The copy is being made and cannot be used yet. */
   | 'copying'
   /** The copy is consistent with some position of the log. */

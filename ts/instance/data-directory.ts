@@ -17,7 +17,7 @@ export interface DataDirectory {
   readonly wasUidDamaged: boolean
 }
 
-export interface DataDirectoryRequest {
+interface DataDirectoryRequest {
   readonly path: string
   /** `major.minor.patch` of this build. */
   readonly version: string

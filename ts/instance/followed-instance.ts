@@ -6,7 +6,7 @@ import { moduleLog } from '../telemetry/index.js'
 import { type DataDirectory, openDataDirectory } from './data-directory.js'
 import { type EngineRequest, openEngineIn } from './instance.js'
 
-export interface FollowedRequest extends EngineRequest {
+interface FollowedRequest extends EngineRequest {
   /** A data directory that is a consistent copy. */
   readonly directory: string
   readonly version: string

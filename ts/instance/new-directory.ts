@@ -5,7 +5,7 @@ import { makeDirectory } from '../engine/index.js'
 import { entriesOf } from './data-directory.js'
 
 /** A data directory that is about to be opened. */
-export interface PreparedDirectory {
+interface PreparedDirectory {
   /** Removes the files of the failed start, if there was no data before and no other process has the directory open. */
   undo(): Promise<void>
 }

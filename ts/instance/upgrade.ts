@@ -17,7 +17,7 @@ import { entriesOf } from './data-directory.js'
 import { replaceFile, textOf } from './files.js'
 import { readVersion, requireVersion, type VersionRequest, writeVersion } from './version-file.js'
 
-export interface UpgradeRequest extends VersionRequest {
+interface UpgradeRequest extends VersionRequest {
   /** The absolute path of the data directory. */
   readonly path: string
   /** The directory for a snapshot of the old data; null: no snapshot. */

@@ -38,7 +38,7 @@ export function startingCandidates(now: Candidate): readonly Candidate[] {
 }
 
 /** A small change of a candidate; null if it has no effect there. */
-export type Move = (candidate: Candidate) => Candidate | null
+type Move = (candidate: Candidate) => Candidate | null
 
 /** Returns the changes that tuning tries: each weight up and down, and each rule before its predecessor. */
 export function movesOf(attributes: readonly string[], rulesMax: number): readonly Move[] {

@@ -8,7 +8,7 @@ export interface Score {
 }
 
 /** A query whose nDCG differs between two rankings. */
-export interface Change {
+interface Change {
   /** Position of the query in the list. */
   readonly at: number
   readonly before: number

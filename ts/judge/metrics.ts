@@ -1,7 +1,7 @@
 /** Metrics of a ranking, given the grades of documents. Documents without a grade count as not relevant. */
 
 /** Grades by document id; 0: not relevant. */
-export type Grades = ReadonlyMap<string, number>
+type Grades = ReadonlyMap<string, number>
 
 /** Hits that nDCG reads. */
 export const NDCG_DEPTH = 10
@@ -23,17 +23,17 @@ export const idealOrder = (grades: Grades): readonly string[] =>
  * @param ids of the hits in their order
  * @returns 0 to 1; 0 if no document is relevant
  */
-export function ndcg(ids: readonly string[], grades: Grades, depth = NDCG_DEPTH): number {
+export function ndcg(ids: readonly string[], grades: Grades): number {
   const gradesOf = (order: readonly string[]): number[] =>
-    order.slice(0, depth).map((id) => grades.get(id) ?? 0)
+    order.slice(0, NDCG_DEPTH).map((id) => grades.get(id) ?? 0)
   const ideal = gains(gradesOf(idealOrder(grades)))
   return ideal === 0 ? 0 : gains(gradesOf(ids)) / ideal
 }
 
 /** Returns the share of the relevant documents among the first hits, 0 to 1; 0 if no document is relevant. */
-export function recall(ids: readonly string[], grades: Grades, depth = RECALL_DEPTH): number {
+export function recall(ids: readonly string[], grades: Grades): number {
   const relevant = [...grades.values()].filter((grade) => grade > 0).length
-  const found = ids.slice(0, depth).filter((id) => (grades.get(id) ?? 0) > 0).length
+  const found = ids.slice(0, RECALL_DEPTH).filter((id) => (grades.get(id) ?? 0) > 0).length
   return relevant === 0 ? 0 : found / relevant
 }
 

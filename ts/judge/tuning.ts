@@ -3,7 +3,7 @@ import { type Candidate, movesOf, startingCandidates } from './candidates.js'
 import { GAIN_MIN } from './limits.js'
 import { meanOf } from './metrics.js'
 
-export interface TuningTask {
+interface TuningTask {
   /** The settings of the index. */
   readonly now: Candidate
   /** Attributes whose weights may change. */
@@ -20,7 +20,7 @@ export interface TuningTask {
   readonly progress: (tried: number) => void
 }
 
-export interface Tuned {
+interface Tuned {
   /** Found on all queries. */
   readonly found: Candidate
   /** Number of settings that were measured. */
@@ -31,7 +31,7 @@ export interface Tuned {
   readonly unseen: Figures
 }
 
-export interface Figures {
+interface Figures {
   readonly before: number
   readonly after: number
 }

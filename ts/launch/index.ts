@@ -7,15 +7,7 @@ export { type LogLevel, type LogModule, type LogTarget, readLogTarget } from './
 export { type Build, build, machine, packageFolder, packageVersion, userDirectory } from './machine.js'
 export { withoutEffect } from './no-effect.js'
 export type { Address, Machine } from './option.js'
-export {
-  type Launch,
-  type LaunchSources,
-  launchMistakes,
-  optionOf,
-  parseLaunchOptions,
-  type Run,
-} from './parse.js'
-export type { Given } from './read.js'
+export { launchMistakes, optionOf, parseLaunchOptions, type Run } from './parse.js'
 export { BATCHED_TASKS_MAX, CACHE_BYTES_MIN } from './rows/work.js'
 export type { LaunchOptions, OptionName } from './table.js'
 export { addressText } from './value-text.js'

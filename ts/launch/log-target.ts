@@ -38,7 +38,7 @@ const aliases: Readonly<Record<string, LogModule | 'all'>> = {
 const isModule = (word: string): word is LogModule => (logModules as readonly string[]).includes(word)
 
 /** A target, and the unknown module names in it. */
-export interface ReadLogTarget extends LogTarget {
+interface ReadLogTarget extends LogTarget {
   readonly unknown: readonly string[]
 }
 

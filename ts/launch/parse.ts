@@ -27,13 +27,10 @@ export interface Run {
   readonly remarks: readonly string[]
 }
 
-export type Launch =
-  | { readonly kind: 'help' | 'print'; readonly text: string }
-  | { readonly kind: 'version' }
-  | Run
+type Launch = { readonly kind: 'help' | 'print'; readonly text: string } | { readonly kind: 'version' } | Run
 
 /** The sources of launch options. */
-export interface LaunchSources {
+interface LaunchSources {
   /** The arguments after the program's name. */
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>

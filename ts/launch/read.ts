@@ -8,7 +8,7 @@ import type { LaunchOption } from './option.js'
 import { type OptionName, rowOf, rows } from './table.js'
 
 /** A value and a description of its source. */
-export interface Read {
+interface Read {
   readonly value: unknown
   readonly from: string
 }

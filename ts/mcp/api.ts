@@ -15,7 +15,7 @@ export interface ApiCall {
   readonly signal?: AbortSignal | undefined
 }
 
-export interface ApiAnswer {
+interface ApiAnswer {
   readonly status: number
   /** The JSON of the answer. */
   readonly bytes: Uint8Array

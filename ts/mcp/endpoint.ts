@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Api } from './api.js'
 import type { McpSetup } from './server.js'
 
-export interface McpRequest {
+interface McpRequest {
   readonly headers: IncomingHttpHeaders
   /** The parsed JSON body. */
   readonly body: unknown
@@ -13,7 +13,7 @@ export interface McpRequest {
   readonly signal: AbortSignal
 }
 
-export interface McpAnswer {
+interface McpAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   /** Empty for notifications. */

@@ -1,7 +1,7 @@
 import type { Api, Json } from './api.js'
 
 /** A JSON Schema of an object. */
-export interface ObjectSchema {
+interface ObjectSchema {
   readonly type: 'object'
   readonly properties?: Readonly<Record<string, object>>
   readonly required?: readonly string[]

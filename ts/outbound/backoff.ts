@@ -21,7 +21,7 @@ export function pauseMs(failures: number, backoff: Backoff, random = Math.random
   return longest / 2 + (longest / 2) * random()
 }
 
-export interface RetryPolicy extends Backoff {
+interface RetryPolicy extends Backoff {
   /** Attempts in total, at least 1. */
   readonly attemptsMax: number
   /** Returns true if another attempt may succeed. */

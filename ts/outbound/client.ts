@@ -52,7 +52,7 @@ export interface OutboundAnswer {
 }
 
 /** A call whose answer may be long. */
-export interface StreamRequest {
+interface StreamRequest {
   /** Default: GET. */
   readonly method?: OutboundRequest['method']
   /** An absolute URL, http or https. */

@@ -1,10 +1,9 @@
 /** Makes HTTP requests to other hosts, if their addresses are allowed. */
-export { AddressRefusedError, type AllowedNetworks, addressPolicy, type Resolve } from './addresses.js'
+export { type AllowedNetworks, addressPolicy } from './addresses.js'
 export {
   type Backoff,
   isTransientStatus,
   pauseMs,
-  type RetryPolicy,
   retryAfterMs,
   retrying,
   type Wait,

@@ -63,7 +63,7 @@ export function immutable(code: ErrorCode): Field<undefined> {
   }
 }
 
-export interface ObjectOptions {
+interface ObjectOptions {
   /** True if unknown keys are ignored. Default: they are errors. */
   readonly ignoreUnknown?: boolean
   /** True if the values record the sent fields, for `wasSent`. */
@@ -149,11 +149,7 @@ export function readNode<T>(node: JsonNode, type: Type<T>): T {
  * Reads the parameters `fields` of a query string. The last value of a repeated parameter counts.
  * @param query the text after the `?`, possibly empty
  */
-export function readQuery<F extends Fields>(
-  query: string,
-  fields: F,
-  options: ObjectOptions = {},
-): Values<F> {
+export function readQuery<F extends Fields>(query: string, fields: F, options: ObjectOptions): Values<F> {
   const values = new Map<string, unknown>()
   if (query !== '') {
     for (const [name, text] of new Map(new URLSearchParams(query))) {

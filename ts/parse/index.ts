@@ -5,7 +5,7 @@ export { counted } from './counted.js'
 export * from './fields.js'
 export { readJson, readJsonInSlices, readJsonText } from './json.js'
 export { isWithin } from './json-bounds.js'
-export { found, type JsonNode, toText, toValue } from './json-node.js'
+export { type JsonNode, toText, toValue } from './json-node.js'
 export { JsonText, jsonOf } from './json-text.js'
 export { defaultJsonLimits, type JsonLimits } from './limits.js'
 export {

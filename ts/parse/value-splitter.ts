@@ -1,7 +1,7 @@
 /** Splits chunks of JSON text into top-level values. */
 
 /** The start of a value: 1-based line and column, in bytes. */
-export interface Position {
+interface Position {
   readonly line: number
   readonly column: number
 }

@@ -43,7 +43,7 @@ export interface Origin {
   readonly hasCheckpoint: boolean
 }
 
-export interface BucketRequest extends SourceSetup {
+interface BucketRequest extends SourceSetup {
   readonly options: LaunchOptions & { readonly bucket: string }
   readonly log: Logger
 }

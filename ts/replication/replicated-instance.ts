@@ -9,7 +9,7 @@ import type { OpenedBucket } from './open-bucket.js'
 import type { PositionWatch } from './position-watch.js'
 import type { Sender } from './publish/sender.js'
 
-export interface Progress {
+interface Progress {
   /** @param total 0: unknown */
   show(doing: string, finished: number, total: number): void
   end(): void

@@ -33,7 +33,7 @@ export interface RankedDocument {
  * Why a service ranked nothing. `timeout`: the time limit of the search passed. `unreachable` includes a request that
  * took too long before that limit.
  */
-export type RerankFault = 'timeout' | 'unreachable' | 'refused' | 'status' | 'unreadable' | 'aborted'
+type RerankFault = 'timeout' | 'unreachable' | 'refused' | 'status' | 'unreadable' | 'aborted'
 
 /** A service that ranked nothing. Its message names the host, but no secret. */
 export class RerankError extends Error {
@@ -49,7 +49,7 @@ export class RerankError extends Error {
   }
 }
 
-export interface RerankCall {
+interface RerankCall {
   readonly service: RerankService
   readonly query: string
   readonly documents: readonly string[]

@@ -6,17 +6,17 @@ import { callReranker, type RankedDocument, RerankError, type RerankService } fr
 import { PERSONALIZATION_MS_MAX } from './limits.js'
 
 /** Input of a ranking. */
-export interface Ranked {
+interface Ranked {
   readonly query: string
   readonly documents: readonly string[]
   readonly signal: AbortSignal
 }
 
 /** The outcomes of reranked searches. */
-export const rerankOutcomes = ['applied', 'timeout', 'failed'] as const
-export type RerankOutcome = (typeof rerankOutcomes)[number]
+const rerankOutcomes = ['applied', 'timeout', 'failed'] as const
+type RerankOutcome = (typeof rerankOutcomes)[number]
 
-export interface RerankFigures {
+interface RerankFigures {
   /** Searches with `personalize`. */
   readonly personalized: number
   /** Searches with `rerank` that called a service. */
@@ -106,7 +106,7 @@ export function openRerankers(
 }
 
 /** Source: the API. */
-export const PERSONALIZATION_URL = 'https://api.cohere.ai/v1/rerank'
+const PERSONALIZATION_URL = 'https://api.cohere.ai/v1/rerank'
 
 /** Returns the error of `personalize` without a service. */
 export const notConfigured = (): ApiError =>

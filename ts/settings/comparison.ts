@@ -6,7 +6,7 @@ import { renderSettings } from './merge.js'
 import type { Remakes } from './remakes.js'
 
 /** Facts from the engine and the index about the change. */
-export interface ComparedIndex {
+interface ComparedIndex {
   /** Setting → cost, if it costs more than `metadata`; see `SettingCost` of the engine. */
   readonly costs: Readonly<Record<string, string>>
   readonly remakes: Remakes

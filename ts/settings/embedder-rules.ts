@@ -6,7 +6,7 @@ import { parseRequestTemplate, type RequestTemplate, RequestTemplateError } from
 export type EmbedderFields = Readonly<Record<string, unknown>>
 
 export const sources = ['openAi', 'huggingFace', 'ollama', 'userProvided', 'rest', 'composite'] as const
-export type Source = (typeof sources)[number]
+type Source = (typeof sources)[number]
 
 export const fragmentFields: readonly string[] = ['indexingFragments', 'searchFragments']
 export const templateFields: readonly string[] = ['documentTemplate', 'documentTemplateMaxBytes']

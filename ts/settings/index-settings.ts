@@ -68,7 +68,7 @@ export type FilterableRule =
     }
 
 /** A rule with its locales as three-letter codes, whatever form was sent. */
-export interface LocalizedRule {
+interface LocalizedRule {
   readonly attributePatterns: readonly string[]
   readonly locales: readonly string[]
 }

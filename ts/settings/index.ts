@@ -16,14 +16,11 @@ export {
   type Known,
   maskSecret,
   maskUserInfo,
-  type SettingsFeatures,
 } from './embedders.js'
-export { type SettingsFacts, settingsFacts } from './facts.js'
 export {
   defaultIndexSettings,
   type FilterableRule,
   type IndexSettings,
-  type LocalizedRule,
   type MatchingStrategy,
 } from './index-settings.js'
 export { liquid, templatesOf } from './liquid.js'
@@ -33,7 +30,6 @@ export { type Remake, type Remakes, remakesBetween } from './remakes.js'
 export {
   filledRequest,
   parseRequestTemplate,
-  type RequestTemplate,
   RequestTemplateError,
   valuesFromAnswer,
 } from './request-template.js'
@@ -46,10 +42,7 @@ export {
 export {
   completeSettings,
   type EmbeddersByName,
-  type MergedSettings,
   parsedSettings,
-  type ReadSettings,
-  type SettingsRequest,
   type SettingsUpdate,
   updateOf,
 } from './texts.js'
@@ -59,7 +52,6 @@ export {
   resetSetting,
   type SentSettings,
   type SettingName,
-  type SettingRoute,
   type SettingsChange,
   settingRoutes,
   settingsBody,

@@ -22,7 +22,7 @@ const code: ErrorCode = 'invalid_settings_rerankers'
 
 const sources = ['cohere', 'jina', 'voyage', 'tei', 'rest'] as const
 /** `tei`: Text Embeddings Inference. `rest`: any service with the interface of Cohere and Jina. */
-export type RerankerSource = (typeof sources)[number]
+type RerankerSource = (typeof sources)[number]
 
 /** A reranker as stored. */
 export interface RerankerFields {
@@ -55,14 +55,15 @@ export const rerankerCommonDefaults = {
   timeoutMs: 2000,
 } as const
 
-const atMost = (min: number, max: number): Type<number> =>
+/** A number from 1 to `max`. */
+const upTo = (max: number): Type<number> =>
   refined(
     integer(),
     (value, at) => {
-      if (value < min || value > max) throw badValue(`\`${value}\` is not between ${min} and ${max}`, at)
+      if (value < 1 || value > max) throw badValue(`\`${value}\` is not between 1 and ${max}`, at)
       return value
     },
-    { minimum: min, maximum: max },
+    { minimum: 1, maximum: max },
   )
 
 const reranker: Type<RerankerPatch> = named(
@@ -74,8 +75,8 @@ const reranker: Type<RerankerPatch> = named(
     model: string,
     headers: byName(string, { max: HEADERS_MAX, what: 'headers' }),
     documentTemplate: template,
-    documentTemplateMaxBytes: atMost(1, RERANK_DOCUMENT_BYTES_MAX),
-    timeoutMs: atMost(1, RERANK_TIMEOUT_MS_MAX),
+    documentTemplateMaxBytes: upTo(RERANK_DOCUMENT_BYTES_MAX),
+    timeoutMs: upTo(RERANK_TIMEOUT_MS_MAX),
   }),
 )
 

@@ -4,14 +4,14 @@ import { comparedSettings } from './comparison.js'
 import { mergedSettings, readSettings, renderedSettings } from './texts.js'
 
 /** The functions that the thread can run. Their arguments and results are text, bytes or short. */
-export const settingsCalls = {
+const settingsCalls = {
   read: readSettings,
   merge: mergedSettings,
   render: renderedSettings,
   compare: comparedSettings,
 } as const
 
-export type SettingsCalls = typeof settingsCalls
+type SettingsCalls = typeof settingsCalls
 export type SettingsCall = keyof SettingsCalls
 
 export interface CallMessage {

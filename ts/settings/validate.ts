@@ -45,7 +45,7 @@ export type SettingName = keyof IndexSettings
 export type SentSettings = ReadonlyMap<SettingName, unknown>
 
 /** The routes of a setting. */
-export interface SettingRoute {
+interface SettingRoute {
   /** The last segment of its URL: `/indexes/{uid}/settings/<segment>`. */
   readonly segment: string
   readonly name: SettingName

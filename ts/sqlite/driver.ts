@@ -37,7 +37,7 @@ export class DriverLoadError extends Error {
 }
 
 /** Classifies failures of all builds of SQLite. */
-export type StoreFault = 'full' | 'busy' | 'corrupt' | 'io' | 'other'
+type StoreFault = 'full' | 'busy' | 'corrupt' | 'io' | 'other'
 
 /** Classifies by error message, because the codes differ between builds. The messages come from SQLite itself. */
 export function storeFault(error: unknown): StoreFault {

@@ -6,14 +6,14 @@ import type { CallRules, Calls, Reply, Request } from './requests.js'
 import type { Settled } from './transactions.js'
 
 /** A store that runs calls in transactions. */
-export interface CommittedStore {
+interface CommittedStore {
   transaction<T>(calls: readonly (() => T)[], durable: boolean): readonly Settled<T>[]
   bytesUsed(): number
   /** Overwrites frames that a failed transaction may have left in the log. Returns false if the disk still fails. */
   supersede(): boolean
 }
 
-export interface GroupCommitSetup<C> {
+interface GroupCommitSetup<C> {
   readonly store: CommittedStore & C
   readonly rules: CallRules<C>
   readonly reserve: HeldReserve
@@ -23,7 +23,7 @@ export interface GroupCommitSetup<C> {
   readonly removeFile: (path: string) => void
 }
 
-export type HeldReserve = Pick<DiskReserve, 'hold' | 'giveUp'>
+type HeldReserve = Pick<DiskReserve, 'hold' | 'giveUp'>
 
 /** A request was refused before SQLite received it, or after the disk failed. */
 class Refusal extends Error {

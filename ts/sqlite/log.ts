@@ -90,7 +90,7 @@ function* framesOf(file: number, frameBytes: number): Generator<Buffer> {
 }
 
 /** A position in a log, valid until SQLite restarts the log with other salts. */
-export interface LogPosition {
+interface LogPosition {
   /** Salts of the log; empty for the start of any log. */
   readonly salts: Buffer
   readonly frames: number

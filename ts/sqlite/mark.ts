@@ -17,7 +17,7 @@ const MARK_BYTES = 192
 /** Transaction numbers are stored in a signed 4-byte field and wrap around to zero at this number. */
 export const SEQUENCES = 2 ** 31
 
-export interface MarkContent {
+interface MarkContent {
   /** Identity of the store that the mark belongs to. */
   readonly store: string
   /** Number of the last durable transaction. */

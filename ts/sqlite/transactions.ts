@@ -7,7 +7,7 @@ export type Settled<T> =
   | { readonly ok: false; readonly error: unknown }
 
 /** Rows that are kept in memory during a transaction. */
-export interface BufferedRows {
+interface BufferedRows {
   /** Current position, for `undo`. */
   readonly mark: number
   /** Undoes the changes since a mark. */
@@ -17,14 +17,14 @@ export interface BufferedRows {
 }
 
 /** Records what transactions change. */
-export interface ChangeRecorder {
+interface ChangeRecorder {
   /** Called before a transaction is committed. */
   collect(): void
   /** Called when all transactions so far are synced. */
   synced(): void
 }
 
-export interface TransactionsSetup {
+interface TransactionsSetup {
   /** Number of the last durable transaction. */
   readonly sequence: number
   /** Schema version of the store. */

@@ -30,7 +30,7 @@ export type IndexFacts = ReadonlyMap<string, { readonly primaryKey: string | nul
  * deletion of all documents is `clear` even if it has additions, and a batch that ends with the deletion of the index
  * is always `indexDeletion`.
  */
-export type BatchKind =
+type BatchKind =
   | 'taskCancelation'
   | 'upgradeDatabase'
   | 'taskDeletion'
@@ -76,7 +76,7 @@ export interface Busy {
 }
 
 /** No batch is running. */
-export const IDLE: Busy = { names: [], isFull: false, heldDeletions: [] }
+const IDLE: Busy = { names: [], isFull: false, heldDeletions: [] }
 
 /** Shared name of tasks without an index: changes of dynamic search rules, and readers of the complete instance. */
 const INSTANCE = ''

@@ -1,9 +1,8 @@
 /** The task queue: accepts writes, runs them in batches, records outcomes, and keeps the catalogue of indexes. */
 
-export { DirectoryInUseError, type DriverName, driverNames, isDiskFull, StoreError } from '../sqlite/index.js'
-export type { BatchLimits } from './batching.js'
+export { DirectoryInUseError, type DriverName, isDiskFull, StoreError } from '../sqlite/index.js'
 export type { TaskChange } from './changes.js'
-export type { AroundBatch, ObservedBatch, TaskLog } from './execute/batch-context.js'
+export type { AroundBatch, TaskLog } from './execute/batch-context.js'
 export type {
   DumpedBatch,
   DumpedTask,
@@ -12,22 +11,20 @@ export type {
   FrozenInstance,
   WriteDump,
 } from './execute/dump-source.js'
-export type { ExportIndex, ExportTarget, IndexExport, PinnedCommit } from './execute/export.js'
+export type { ExportIndex, ExportTarget } from './execute/export.js'
 export type { SnapshotSource, WriteSnapshot } from './execute/snapshot-source.js'
 export { INLINE_PAYLOAD_BYTES_MAX, RESTORED_BATCH_UIDS, STORED_TASKS_MAX } from './limits.js'
 export { type OpenedTasks, openTasks, type TasksSetup } from './open.js'
-export type { Upgrade } from './recovery/enqueue-upgrade.js'
 export { type Rebuilt, rebuildTaskStore } from './recovery/rebuild.js'
 export { UnreadableIndexError } from './recovery/recovery.js'
 export { openRepair, type RepairedIndex, type RepairQueue, storeObjection } from './recovery/repair.js'
 export { openRestore, type Restore } from './recovery/restore.js'
 export { type FollowedTasks, openFollowedTasks } from './replicated/followed.js'
-export type { OutgoingChanges, Uploads } from './replicated/outgoing-changes.js'
+export type { OutgoingChanges } from './replicated/outgoing-changes.js'
 export {
   chooseStore,
   dropPrepared,
   indexesPath,
-  isPrepared,
   openReplicaStore,
   prepareStore,
   type ReplicaStore,

@@ -153,7 +153,7 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
 }
 
 /** The open store and the other resources of the queue. */
-export interface QueueResources {
+interface QueueResources {
   readonly store: StoreClient
   readonly spool: Spool
   readonly vectorSpool: VectorSpool

@@ -18,7 +18,7 @@ import { verifyQueue } from './verify.js'
 import type { Waiting } from './waiting.js'
 
 /** The services that the queue calls. */
-export interface QueueParts {
+interface QueueParts {
   readonly engine: Engine
   readonly store: StoreClient
   readonly spool: Spool

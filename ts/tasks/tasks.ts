@@ -156,7 +156,7 @@ export interface TaskCounts {
 }
 
 /** The load of the queue, for monitoring. */
-export interface QueueLoad {
+interface QueueLoad {
   /** Largest size of the task store, in bytes. */
   readonly storeBytesMax: number
   /** Bytes of the task store that are in use. */
@@ -168,7 +168,7 @@ export interface QueueLoad {
 }
 
 /** Tasks of one index that have not begun. */
-export interface WaitingTasks {
+interface WaitingTasks {
   /** null: tasks without an index, or for several. */
   readonly indexUid: string | null
   readonly tasks: number

@@ -7,7 +7,7 @@ import type { CatalogueRow } from './store/records.js'
 import type { StoreClient } from './store/store-client.js'
 import type { Finding } from './tasks.js'
 
-export interface VerifiedParts {
+interface VerifiedParts {
   readonly engine: Engine
   readonly store: Pick<StoreClient, 'call'>
   readonly spool: Spool

@@ -13,7 +13,7 @@ export interface WaitOptions {
 }
 
 /** A registered caller. Learns of every task that ends after its registration. */
-export interface Waiter {
+interface Waiter {
   /** Resolves when the task has ended, at the timeout, at the signal, or when the queue stops. */
   end(options: WaitOptions): Promise<void>
   /** Removes the caller. */

@@ -53,8 +53,7 @@ export class LineWriter {
   }
 
   /** Writes as much as possible synchronously, before the process ends. */
-  writeNow(text = ''): void {
-    if (text !== '') this.#add(Buffer.from(text))
+  writeNow(): void {
     // A running write completes on its own, so its bytes, the first buffer, are not written again.
     const rest = this.#isWriting ? this.#waiting.slice(1) : this.#waiting
     this.#waiting = []

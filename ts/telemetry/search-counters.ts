@@ -254,7 +254,7 @@ export class SearchCounters {
 const average = (sum: number, count: number): string => (sum / count).toFixed(2)
 
 /** Returns the syntax of the filter. */
-export const filterSyntax = (filter: CountedFilter): 'string' | 'mixed' | 'array' =>
+const filterSyntax = (filter: CountedFilter): 'string' | 'mixed' | 'array' =>
   typeof filter === 'string' ? 'string' : isMixed(filter) ? 'mixed' : 'array'
 
 function isMixed(filter: readonly CountedFilter[]): boolean {

@@ -7,7 +7,7 @@ export type AttributeValue = string | number | boolean
 
 /** Kinds of spans, with their numbers in OTLP. */
 export const spanKinds = { internal: 1, server: 2, client: 3 } as const
-export type SpanKind = keyof typeof spanKinds
+type SpanKind = keyof typeof spanKinds
 
 export interface SpanStart {
   readonly name: string

@@ -8,8 +8,6 @@ export interface TracerSetup extends ExporterSetup {
   readonly sampleRatio: number
   /** True if spans may show the texts of queries and filters. */
   readonly showsQueries: boolean
-  /** Returns a number from 0 to 1. Default: random. */
-  readonly random?: () => number
 }
 
 /** The span of the running work, or its trace, if that is not recorded. */
@@ -30,14 +28,12 @@ export class Tracer {
   readonly showsQueries: boolean
   readonly #exporter: Exporter
   readonly #ratio: number
-  readonly #random: () => number
   readonly #contexts = new AsyncLocalStorage<Context>()
   readonly #ended = (span: Span): void => this.#exporter.add(span)
 
-  constructor({ sampleRatio, showsQueries, random = Math.random, ...exporter }: TracerSetup) {
+  constructor({ sampleRatio, showsQueries, ...exporter }: TracerSetup) {
     this.showsQueries = showsQueries
     this.#ratio = sampleRatio
-    this.#random = random
     this.#exporter = new Exporter(exporter)
   }
 
@@ -135,6 +131,6 @@ export class Tracer {
   }
 
   #isSampled(): boolean {
-    return this.#ratio > 0 && this.#random() < this.#ratio
+    return this.#ratio > 0 && Math.random() < this.#ratio
   }
 }

@@ -29,11 +29,10 @@ export const caOption = new Option(
  * Returns the certificates of `--ca` or `SVC_CA`, as a part of `OutboundSetup`.
  * @throws LaunchError with exit code 2
  */
-export function authoritiesOf(
-  { ca }: { readonly ca?: string | undefined },
-  env: NodeJS.ProcessEnv = process.env,
-): { readonly authorities?: string } {
-  const path = ca ?? env.SVC_CA
+export function authoritiesOf({ ca }: { readonly ca?: string | undefined }): {
+  readonly authorities?: string
+} {
+  const path = ca ?? process.env.SVC_CA
   if (!path) return {}
   const name = ca === undefined ? 'SVC_CA' : '--ca'
   let authorities: string
@@ -78,7 +77,8 @@ export interface ServerOptions {
  * Returns the server that options and environment name. A key option overrides both key variables.
  * @throws LaunchError with exit code 2; its message shows no key
  */
-export function serverOf(options: ServerOptions, env: NodeJS.ProcessEnv = process.env): PeerAddress {
+export function serverOf(options: ServerOptions): PeerAddress {
+  const { env } = process
   const given = options.key ?? options.keyFile
   const [key, keyFile] =
     given === undefined

@@ -36,7 +36,7 @@ export const silentOutput: CommandOutput = {
 }
 
 /** The output of this process. `end` erases the progress bar. */
-export interface Terminal {
+interface Terminal {
   readonly output: CommandOutput
   end(): void
 }
@@ -92,7 +92,7 @@ export const coloured = (
 const colourCodes = /(\u001b\[(?:1|2|22|31|32|33|39)m)/
 
 /** Removes control characters other than colours from a text. */
-export const printableParts = (text: string): string =>
+const printableParts = (text: string): string =>
   text
     .split(colourCodes)
     .map((part, at) => (at % 2 === 1 ? part : printable(part)))

@@ -15,7 +15,7 @@ export async function enqueued(
   return (await peer.json<{ taskUid: number }>(method, path, call)).taskUid
 }
 
-export interface TaskOptions {
+interface TaskOptions {
   readonly json?: true | undefined
   /** True to wait until the task has ended. */
   readonly wait?: boolean

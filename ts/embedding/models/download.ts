@@ -38,7 +38,7 @@ export interface DownloadSetup {
 }
 
 /** Result of a download: the headers of the answer, or the status if the file is missing. */
-export type Downloaded = { readonly found: OutboundStream['headers'] } | { readonly missing: number }
+type Downloaded = { readonly found: OutboundStream['headers'] } | { readonly missing: number }
 
 /** A failed attempt that may succeed if repeated. */
 class CutError extends Error {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { waitOnTimer } from '../../outbound/index.js'
 import { LOCK_BEAT_MS, LOCK_POLL_MS, LOCK_STALE_MS } from './limits.js'
 
-export interface LockOptions {
+interface LockOptions {
   readonly signal: AbortSignal
   /** Called once if another process holds the lock. */
   readonly onWait: () => void

@@ -13,7 +13,7 @@ export interface ModelUse extends ModelName {
   readonly pooling: Pooling
 }
 
-export interface VectorsOptions {
+interface VectorsOptions {
   /** Aborts the call. A model that only this call waits for is no longer downloaded. */
   readonly signal?: AbortSignal | undefined
   /**

@@ -63,7 +63,7 @@ export interface CallSetup {
   readonly rate: RequestRate
 }
 
-export interface CallOptions {
+interface CallOptions {
   readonly signal?: AbortSignal | undefined
   /** Time of `performance.now()` after which the vector is no longer needed; absent: no deadline. */
   readonly deadline?: number | undefined

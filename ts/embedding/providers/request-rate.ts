@@ -16,7 +16,7 @@ interface Waiting {
   moved: () => void
 }
 
-export interface TurnOptions {
+interface TurnOptions {
   readonly signal?: AbortSignal | undefined
   /** Time of the clock after which the answer is useless. Requests with a deadline go first. */
   readonly deadline?: number | undefined

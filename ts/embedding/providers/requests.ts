@@ -7,7 +7,7 @@ import type { Provider } from './providers.js'
 import type { NoteAnswer, RequestWindow } from './request-window.js'
 
 /** A text or fragment of a document. */
-export interface DocumentInput {
+interface DocumentInput {
   readonly id: string
   readonly input: unknown
 }

@@ -22,7 +22,7 @@ export class TemplateError extends Error {
 }
 
 /** A field of a document in templates. */
-export interface TemplateField {
+interface TemplateField {
   readonly name: string
   readonly value: unknown
   readonly is_searchable: boolean

@@ -10,7 +10,7 @@ import type { CommitLog } from './store/log.js'
 import { embeddersOf, VectorTail } from './vector/index.js'
 
 /** A newer state of the log of an index. */
-export interface Adoption {
+interface Adoption {
   readonly log: CommitLog
   /** Plan that brings the index to its newest commit; null: no new commits. */
   readonly plan: BatchPlan | null

@@ -5,7 +5,7 @@ import type { EngineHandle, Setup } from './addon-types.js'
 
 export type { EngineHandle, Reply, Ticket } from './addon-types.js'
 
-export interface Binding {
+interface Binding {
   /**
    * @param report receives each fault of background work; a test checks that all kinds are in `backgroundFaultKinds`
    */

@@ -148,7 +148,7 @@ export const index = namedSchema(
 )
 
 /** A size: bytes, or text with a unit if the request asks for `sizeFormat=human`. */
-export const size: Schema = { type: ['integer', 'string'] }
+const size: Schema = { type: ['integer', 'string'] }
 
 /** Something that an operator should know. */
 export const warnings = listOf(record({ code: text, message: text }))

@@ -36,7 +36,7 @@ declare module 'fastify' {
 }
 
 /** Bounds the memory of all JSON bodies. A body counts until its request is answered. */
-export function boundBodies(app: FastifyInstance, budget: MemoryBudget, keepsBodies = false): void {
+export function boundBodies(app: FastifyInstance, budget: MemoryBudget, keepsBodies: boolean): void {
   app.decorate('keepsBodies', keepsBodies)
   app.decorate('youngGarbage', new YoungGarbage())
   app.decorateRequest('received', null)

@@ -8,7 +8,7 @@ import { INLINE_PAYLOAD_BYTES_MAX, type Tasks } from '../../tasks/index.js'
 import { bodyToFile, shortBody } from './body.js'
 
 /** An uploaded body that no task refers to yet. */
-export interface Upload {
+interface Upload {
   readonly payload: Payload
   readonly payloadBytes: number
   /** Syncs the payload to disk. @returns the payload as stored in its task */

@@ -9,7 +9,7 @@ import { CHANGES_PAUSE_MS, CHANGES_READ, HEARTBEAT_MS, PROGRESS_PAUSE_MS, RECONN
 import { ChangedUids } from './changed-uids.js'
 
 /** The current state of a task or batch. */
-export interface ItemState {
+interface ItemState {
   readonly uid: number
   /** Its JSON, on one line. */
   readonly json: string

@@ -48,7 +48,7 @@ export class TaskWaits {
 }
 
 /** An operation that is answered with a task. */
-export interface TaskOperation<Q extends Fields, B> extends Omit<Operation<Q, B>, 'answers'> {
+interface TaskOperation<Q extends Fields, B> extends Omit<Operation<Q, B>, 'answers'> {
   /** The status of the answer while the task has not ended. Default: 202. */
   readonly acceptedAs?: 200 | 202
   /** Schema of the answer to requests that enqueue nothing. */

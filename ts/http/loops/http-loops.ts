@@ -13,7 +13,7 @@ import type { LoopReport, LoopRequest, LoopSetup } from './messages.js'
 import { replayUsage } from './outbox.js'
 import { StatePublisher } from './publisher.js'
 
-export interface HttpLoopsStart {
+interface HttpLoopsStart {
   readonly address: ListenAt
   /** Its options are those of each thread, with its share of the limits. */
   readonly services: Pick<

@@ -11,7 +11,7 @@ import { StateMirror } from './mirror.js'
 import { LoopOutbox } from './outbox.js'
 
 /** The services of a thread. Members that only the main thread has throw `HandedOver`. */
-export type LoopServices = Pick<
+type LoopServices = Pick<
   RouteServices,
   | 'engine'
   | 'answers'
@@ -29,7 +29,7 @@ export type LoopServices = Pick<
 > &
   Required<Pick<SearchRouteServices, 'analysis'>>
 
-export interface OpenedLoop {
+interface OpenedLoop {
   readonly services: LoopServices
   readonly mirror: StateMirror
   readonly outbox: LoopOutbox

@@ -51,7 +51,7 @@ export function openMetrics(app: FastifyInstance, services: Measured): Metrics {
 }
 
 /** Counts of answers in this thread. */
-export interface Counts {
+interface Counts {
   readonly registry: Registry
   countDegraded(): void
 }

@@ -30,7 +30,7 @@ import { type OnDisconnect, untilDisconnected } from '../searches/index.js'
 import type { Partition } from './partition.js'
 
 /** A federated search that also queries other instances. */
-export interface NetworkSearch {
+interface NetworkSearch {
   readonly partition: Partition
   readonly federation: Federation
   readonly network: Network

@@ -4,7 +4,7 @@ import type { CountedSearch, SearchCounters, SearchEvent, Usage } from '../../te
 export type AnswerFacts = Pick<SearchFacts, 'degraded' | 'usedNegativeOperator' | 'terms'>
 
 /** The end of a counted search. */
-export interface CountedEnd {
+interface CountedEnd {
   readonly ms: number
   /** The header that names the client. */
   readonly agent: string | undefined

@@ -12,7 +12,7 @@ declare module 'fastify' {
   }
 }
 
-export type Observers = Pick<Services, 'usage'> & {
+type Observers = Pick<Services, 'usage'> & {
   readonly metrics: Pick<Metrics, 'countDegraded'>
   readonly queries: QueryWatch
 }

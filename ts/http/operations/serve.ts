@@ -34,7 +34,7 @@ declare module 'fastify' {
 export type ReadBody<B> = (request: FastifyRequest, bytesMax: number) => Promise<B>
 
 /** Options of a route. */
-export interface Serving<B> {
+interface Serving<B> {
   /** Reads the body. Default: as the declared type. */
   readonly read?: ReadBody<B> | undefined
   /** Called when a request is authorized, before its query string and body are read. */

@@ -7,7 +7,7 @@ import { dayOf, dayOfName, fileName, readDay, rewriteDay, startLine, tallyLine }
 import { HISTORY_DAY_BYTES_MAX, HISTORY_DAYS_MAX, HISTORY_FLUSH_MS, HISTORY_WAITING_MAX } from './limits.js'
 import { QueryStatistics, type QueryTally, summed, tallyKey } from './query-statistics.js'
 
-export interface QueryHistorySetup {
+interface QueryHistorySetup {
   /** Is created if it does not exist. */
   readonly folder: string
   /** True if the statistics have hashes instead of queries. Queries on disk are then replaced by their hashes. */

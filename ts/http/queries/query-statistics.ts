@@ -45,7 +45,7 @@ export interface QueryTally {
 }
 
 /** Statistics of the searches for one text in one index. */
-export interface QueryFigures {
+interface QueryFigures {
   readonly indexUid: string
   readonly q: string
   readonly count: number
@@ -66,7 +66,7 @@ export const tallyKey = ({ indexUid, q }: Pick<QueryTally, 'indexUid' | 'q'>): s
 const counted = (q: string): string => q.trim().toLowerCase().slice(0, COUNTED_TEXT_CHARS_MAX)
 const noClicks = { clicks: 0, positionSum: 0, clicked: [] } as const
 
-export function tallyOf({ indexUid, q, ms, isEmpty }: CountedSearch, now: number): QueryTally {
+function tallyOf({ indexUid, q, ms, isEmpty }: CountedSearch, now: number): QueryTally {
   return {
     ...noClicks,
     indexUid,

@@ -38,7 +38,7 @@ interface PagingFields {
 }
 
 /** A search of a request that has ended. */
-export interface EndedSearch {
+interface EndedSearch {
   /** Name of the route in the log. */
   readonly route: string
   /** Returns the queries of the request; called only for a search that is logged or counted. */

@@ -18,7 +18,7 @@ import type { Remote } from './network-book.js'
 import { RIGHTS_ENFORCED, RIGHTS_HEADER } from './rights.js'
 
 /** A federated search to be sent to a remote. */
-export interface RemoteSearch {
+interface RemoteSearch {
   readonly remote: Remote
   /** Body of POST /multi-search. */
   readonly body: object

@@ -1,7 +1,7 @@
 /** Searches other instances and merges their answers. */
-export { type FederatedPart, readPart } from './answer.js'
+export { readPart } from './answer.js'
 export { askRemote, PROXY_HEADER, shareOf } from './ask.js'
-export { type MergeOptions, mergedAnswer, type NamedPart } from './merge.js'
+export { mergedAnswer, type NamedPart } from './merge.js'
 export { type Network, NetworkBook, type Remote } from './network-book.js'
 export { mayJoin, narrowedRights, RIGHTS_ENFORCED, RIGHTS_HEADER, rightsHeader } from './rights.js'
 export { remoteStates } from './state.js'

@@ -11,7 +11,7 @@ export interface NamedPart {
 }
 
 /** Options for merging the answers of several instances. */
-export interface MergeOptions {
+interface MergeOptions {
   readonly paging:
     | { readonly kind: 'offset'; readonly offset: number; readonly limit: number }
     | { readonly kind: 'page'; readonly page: number; readonly hitsPerPage: number }

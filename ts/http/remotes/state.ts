@@ -4,7 +4,7 @@ import { REMOTE_STATE_MS_MAX } from './limits.js'
 import type { Network, Remote } from './network-book.js'
 
 /** `available`: the remote reported in time that it is healthy. */
-export type RemoteState = 'available' | 'unavailable'
+type RemoteState = 'available' | 'unavailable'
 
 /** Returns the state of each remote by name. Calls all at once, except this instance itself. */
 export async function remoteStates(

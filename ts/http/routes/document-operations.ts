@@ -42,7 +42,7 @@ const noNetwork: Field<null> = {
   code: 'invalid_document_use_network',
   absent: { kind: 'value', value: null },
 }
-export const listParameters = {
+const listParameters = {
   ...documentFields,
   fields: optional(starred(string), 'invalid_document_fields'),
   filter: optional(jsonOrText(filter), 'invalid_document_filter'),

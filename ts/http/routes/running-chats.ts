@@ -3,7 +3,7 @@ import { ApiError } from '../../errors/index.js'
 import { CHATS_MAX } from '../limits.js'
 
 /** A chat that is being answered. */
-export interface RunningChat {
+interface RunningChat {
   /** Aborted with the reason why the answer must end. */
   readonly signal: AbortSignal
   abort(reason: Error): void

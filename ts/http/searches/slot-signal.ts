@@ -1,7 +1,7 @@
 import { DisconnectSignal } from '../../operations/index.js'
 
 /** Frees the slot of a running search and takes a slot again. */
-export interface Slot {
+interface Slot {
   /** Returns false if the search keeps its slot. */
   leave(): boolean
   /** Rejects if the client disconnects before a slot is free. */

@@ -1,4 +1,4 @@
 /** Rules for all connections, requests and answers. */
-export { type InnerAnswer, type InnerCall, InnerCalls } from './inner-calls.js'
+export { InnerCalls } from './inner-calls.js'
 export { type OnError, refuseMalformed, sendError, setUpTransport } from './transport.js'
 export { closeIfUnread, UnreadAnswers } from './unread-answers.js'

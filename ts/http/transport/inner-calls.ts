@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 /** Header that names the call. Its values are random, and unknown ones are ignored. */
 const CALL_HEADER = 'x-siftd-inner-call'
 
-export interface InnerCall {
+interface InnerCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Path with its query string. */
   readonly url: string
@@ -13,7 +13,7 @@ export interface InnerCall {
   readonly payload?: string
 }
 
-export interface InnerAnswer {
+interface InnerAnswer {
   readonly status: number
   readonly bytes: Buffer
 }

@@ -28,15 +28,8 @@ type RouteTable = Map<string, Set<string>>
 /** Answers a request that failed. */
 export type OnError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
 
-/**
- * Sets up error bodies, 404, 405 and CORS. Leaves request bodies unread for the routes.
- * @param onError default: answers with an error body
- */
-export function setUpTransport(
-  app: FastifyInstance,
-  options: OriginRules,
-  onError: OnError = sendError,
-): void {
+/** Sets up error bodies, 404, 405 and CORS. Leaves request bodies unread for the routes. */
+export function setUpTransport(app: FastifyInstance, options: OriginRules, onError: OnError): void {
   app.setErrorHandler(onError)
   answerOtherOrigins(app, options)
   answerUnknownRoutes(app)

@@ -91,7 +91,7 @@ export const chatWorkspaceForm = record<StoredChatWorkspace>({
 })
 
 /** `metadata.json` of an index. */
-export interface IndexMetadata {
+interface IndexMetadata {
   readonly uid: string
   readonly primaryKey: string | null
   readonly createdAt: string

@@ -6,7 +6,7 @@ import type { Batch, BatchReport, Engine, IndexId, Operation } from '../../engin
 import { RESTORED_BATCH_UIDS } from '../../tasks/index.js'
 import { COMMIT_BYTES } from './limits.js'
 
-export interface NewIndexSetup {
+interface NewIndexSetup {
   readonly engine: Engine
   /** The name of the index. */
   readonly uid: string
@@ -17,7 +17,7 @@ export interface NewIndexSetup {
 }
 
 /** The content of a new index. */
-export interface IndexContent {
+interface IndexContent {
   readonly primaryKey: string | null
   /** JSON text of `IndexSettings`. */
   readonly settings: string

@@ -18,7 +18,7 @@ import { RULES_INDEX, ruleForm } from './rules.js'
 import type { Upload } from './task-kinds.js'
 
 /** The part of a dump that is stored neither in the queue nor in the engine. */
-export interface Restored {
+interface Restored {
   /** null if the dump has none. */
   readonly instanceUid: string | null
 }

@@ -15,7 +15,7 @@ import {
 } from './snapshot-files.js'
 
 /** A request to restore a snapshot. */
-export interface SnapshotRequest {
+interface SnapshotRequest {
   /** The path of the snapshot. */
   readonly archive: string
   /** The empty data directory to fill. */

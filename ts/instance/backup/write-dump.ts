@@ -36,7 +36,7 @@ import { RULES_INDEX, ruleForm } from './rules.js'
 import { syncNames } from './sync-names.js'
 import { batchLine, taskLine } from './task-lines.js'
 
-export interface DumpSetup {
+interface DumpSetup {
   /** The directory of dumps, created if it does not exist. */
   readonly directory: string
   /** `major.minor.patch` of this build. */

@@ -8,7 +8,7 @@ import type { ArchivedFile, ArchiveWriter } from './archive-writer.js'
 import { CONTENTS_FILE, contentsText, ENGINE_FILE, INDEXES, STORE_FILE, UPLOADS } from './snapshot-files.js'
 import { syncNames } from './sync-names.js'
 
-export interface SnapshotSetup {
+interface SnapshotSetup {
   /** The directory of snapshots, created if it does not exist. */
   readonly directory: string
   /** The file name of the newest snapshot, without `.snapshot`. */

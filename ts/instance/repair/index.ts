@@ -1,3 +1,3 @@
 /** Repairs a damaged data directory, and rescues the documents that are readable. */
 export { repairDirectory } from './repair.js'
-export type { Repair, RepairRequest } from './request.js'
+export type { Repair } from './request.js'

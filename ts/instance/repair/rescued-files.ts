@@ -12,7 +12,7 @@ export const RESCUED_DIRECTORY = 'rescued'
 /** Prefix of the names of unfinished files. */
 export const UNFINISHED_PREFIX = '.repair-'
 
-export interface RescuedFiles {
+interface RescuedFiles {
   /** Path of NDJSON. */
   readonly documents: string
   /** Path of the changed settings, in the form of the API, with secrets. */

@@ -67,7 +67,7 @@ export function batchesOf(events: readonly ReportEvent[], at: number): readonly 
 }
 
 /** Nests objects by the parts of their names: `{"a.b": 1}` becomes `{"a": {"b": 1}}`. */
-export function nested(flat: Readonly<Record<string, unknown>>): Traits {
+function nested(flat: Readonly<Record<string, unknown>>): Traits {
   const tree: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(flat)) {
     const parts = name.split('.')

@@ -1,5 +1,5 @@
 /** Reports usage to the operator's collector. */
-export { batchesOf, nested, type Traits } from './batches.js'
+export { batchesOf, type Traits } from './batches.js'
 export { deliverTo } from './deliver.js'
 export { type Deliver, openReporter, type ReportClock, type Reporter } from './reporter.js'
 export { type ReportedInstance, traitsOf } from './traits.js'

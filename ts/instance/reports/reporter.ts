@@ -21,7 +21,7 @@ export interface ReportClock {
   every(ms: number, check: () => void): () => void
 }
 
-export interface ReporterSetup {
+interface ReporterSetup {
   readonly sender: Sender
   readonly usage: Usage
   /** Reads the state of the instance. */

@@ -1,3 +1,3 @@
 /** Delivers finished batches to webhooks. */
-export type { LaunchWebhook, WebhookChange } from './book.js'
+export type { LaunchWebhook } from './book.js'
 export { openWebhooks, type Webhooks } from './webhooks.js'

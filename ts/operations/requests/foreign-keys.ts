@@ -12,7 +12,7 @@ export interface SearchRights {
 }
 
 /** The foreign keys of an index. `foreignKeys` is absent while their feature is off. */
-export interface FollowedKeys {
+interface FollowedKeys {
   readonly foreignKeys?: readonly ForeignKey[]
   /** The indexes that the foreign keys refer to. */
   readonly entries: readonly IndexEntry[]

@@ -109,7 +109,7 @@ const rerank = shape({
   topK: defaulted(topK, defaultTopK, 'invalid_search_rerank_top_k'),
 })
 
-export const matchingStrategy = oneOf(['last', 'all', 'frequency', 'any'])
+const matchingStrategy = oneOf(['last', 'all', 'frequency', 'any'])
 
 /** Fields that the bodies and query strings of all searches share. */
 const common = {

@@ -14,13 +14,11 @@ import {
 } from '../../tasks/index.js'
 import { ANSWER_BYTES_MAX } from './limits.js'
 import type { Values } from './parse/index.js'
-import type { multiSearchQueryFields, searchFields } from './search-fields.js'
+import type { searchFields } from './search-fields.js'
 import { uuidV7 } from './uuid-v7.js'
 
 /** A parsed search, from any route. */
 export type ParsedSearch = Values<typeof searchFields>
-/** A parsed query of multi-search. */
-export type ParsedQuery = Values<typeof multiSearchQueryFields>
 
 export interface SearchContext {
   readonly entry: IndexEntry
@@ -172,7 +170,7 @@ export function includesMetadata(request: { readonly headers: Readonly<Record<st
 }
 
 /** Returns the member `metadata` of the answer to one query. */
-export function searchMetadata(
+function searchMetadata(
   q: string | null,
   entry: IndexEntry,
   inlineRuleConditionOutcomes: ConditionOutcomes | null,

@@ -38,7 +38,7 @@ export interface SearchableIndex {
 }
 
 /** A displayed field of the documents. */
-export interface DescribedField {
+interface DescribedField {
   readonly name: string
   /** Types of the values in some documents, such as `string` or `array of string`; `unknown` if they lack the field. */
   readonly type: string
@@ -47,7 +47,7 @@ export interface DescribedField {
 }
 
 /** An index as the caller sees it. Only displayed fields are named. */
-export interface IndexDescription extends SearchableIndex {
+interface IndexDescription extends SearchableIndex {
   readonly searchableAttributes: readonly string[]
   readonly filterableAttributes: readonly string[]
   /** Attributes that filters may compare with `<`, `>` and `TO`. */

@@ -69,7 +69,7 @@ export interface JudgedClause {
   readonly clauses: readonly JudgedClause[]
 }
 
-export interface ExplainedQuery {
+interface ExplainedQuery {
   readonly text: string
   /** Three-letter codes of the possible languages; empty: any language. */
   readonly languages: readonly string[]

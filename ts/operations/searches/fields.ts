@@ -35,7 +35,7 @@ export const fieldsBody = shape({
 })
 
 /** Conditions that listed fields must meet, all of them; null: no condition. */
-export interface FieldsFilter {
+interface FieldsFilter {
   readonly attributePatterns: readonly string[] | null
   readonly displayed: boolean | null
   readonly searchable: boolean | null
@@ -45,7 +45,7 @@ export interface FieldsFilter {
   readonly filterable: boolean | null
 }
 
-export interface FieldsRequest {
+interface FieldsRequest {
   readonly offset: number
   readonly limit: number
   readonly filter: FieldsFilter | null

@@ -2,7 +2,6 @@
 export {
   describedIndex,
   descriptionParameters,
-  type IndexDescription,
   type IndexDescriptionWithExamples,
   type SearchableIndex,
   searchableIndex,

@@ -4,7 +4,7 @@ import { ApiError } from '../../errors/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 
 /** Receives the warnings. */
-export interface WarningLog {
+interface WarningLog {
   warn(facts: object, message: string): void
 }
 

@@ -9,7 +9,7 @@ export const deletionBody = shape({
   filter: required(nonEmptyFilter, 'invalid_document_filter', 'missing_document_filter'),
 })
 
-export interface DeletionRequest {
+interface DeletionRequest {
   readonly filter: FilterValue
 }
 

@@ -11,7 +11,7 @@ export const editionBody = shape({
   function: required(string, 'invalid_document_edition_function_filter', 'missing_document_edition_function'),
 })
 
-export interface EditionRequest {
+interface EditionRequest {
   readonly function: string
   readonly filter: FilterValue | null
   readonly context: ReadonlyMap<string, unknown> | null

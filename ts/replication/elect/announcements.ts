@@ -42,10 +42,6 @@ export async function announce(
   await repeated(repeating, signal, () => store.put(keyOf(announcement.id), body, signal))
 }
 
-/** @throws BucketError */
-export const withdraw = ({ store }: Place, id: string, signal: AbortSignal): Promise<void> =>
-  store.delete(keyOf(id), signal)
-
 /** Returns the candidates that announced themselves recently. Skips damaged announcements. @throws BucketError */
 export async function recentCandidates(
   { store, repeating }: Place,

@@ -9,7 +9,7 @@ import { ANNOUNCE_MS, HEARTBEAT_MS, RANK_MS } from './limits.js'
 import { rankOf } from './rank.js'
 import { Suspicion } from './suspicion.js'
 
-export interface ElectionSetup {
+interface ElectionSetup {
   readonly store: ObjectStore
   readonly repeating: Repeating
   /** Identity of this data directory. */
@@ -24,7 +24,7 @@ export interface ElectionSetup {
 }
 
 /** Result of a poll that reached the end of the log. */
-export interface Polled {
+interface Polled {
   /** The last log record. */
   readonly position: number
   /** The last fence. */

@@ -21,7 +21,7 @@ export interface Candidacy {
   readonly stand: (copy: InstanceCopy, signal: AbortSignal) => Promise<boolean>
 }
 
-export interface FollowerSetup {
+interface FollowerSetup {
   /** Opens the copy in the data directory, which is open already. Called again after each failure. */
   readonly open: (signal: AbortSignal) => Promise<InstanceCopy>
   /** The result of `open`; null: it was not called yet. */

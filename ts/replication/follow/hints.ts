@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Outbound } from '../../outbound/index.js'
 import { HINT_ANSWER_MS, HINT_BYTES_MAX, HINT_GAP_MS, HINT_RETRY_MS, HINT_WAIT_MS } from '../limits.js'
 
-export interface HintsSetup {
+interface HintsSetup {
   readonly peers: Pick<Outbound, 'call'>
   /** Returns the address of the leader, and the last log record that is served; null: no leader is known. */
   readonly state: () => { readonly address: string; readonly position: number } | null

@@ -13,7 +13,7 @@ import { type Checkpoint, fetchImage } from '../log/checkpoint.js'
 import type { ObjectStore } from '../object-store/index.js'
 
 /** Called when a copy is damaged and fetched again. */
-export type OnDamaged = (error: Error) => void
+type OnDamaged = (error: Error) => void
 
 /**
  * Prepares the task store of a checkpoint next to the current store of a directory. The current store may be open.

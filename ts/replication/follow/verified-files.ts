@@ -23,11 +23,7 @@ const entry = shapes.tuple(shapes.text, shapes.integer(), shapes.text)
 const shape = shapes.record(shapes.text, shapes.record(shapes.text, entry))
 
 /** Returns the leading parts that a file is known to have; null: it must be read. */
-export type KnownParts = (
-  name: string,
-  stats: BigIntStats,
-  parts: readonly FilePart[],
-) => readonly FilePart[] | null
+type KnownParts = (name: string, stats: BigIntStats, parts: readonly FilePart[]) => readonly FilePart[] | null
 
 /** Returns what is remembered about the files of an index. A damaged memory is empty. */
 export async function verifiedIn(directory: string): Promise<(id: string) => KnownParts> {

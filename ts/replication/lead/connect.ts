@@ -89,8 +89,7 @@ export async function connect(place: Place, claimant: Claimant, signal: AbortSig
 }
 
 /** A data directory that has the state of the log up to `next`. */
-export interface Successor
-  extends Pick<Claimant, 'instanceUid' | 'address' | 'engine' | 'version' | 'heartbeats'> {
+interface Successor extends Pick<Claimant, 'instanceUid' | 'address' | 'engine' | 'version' | 'heartbeats'> {
   /** Identity of the directory. */
   readonly writer: string
   /** The first log record that it does not have. */

@@ -54,10 +54,10 @@ export interface Checkpoint {
 }
 
 /** Id of an index → name of a file → its parts. */
-export type DescribedFiles = Readonly<Record<string, Readonly<Record<string, readonly FilePart[]>>>>
+type DescribedFiles = Readonly<Record<string, Readonly<Record<string, readonly FilePart[]>>>>
 
 /** A copy of the task store, a little newer than the last log record that the checkpoint covers. */
-export interface Image {
+interface Image {
   /** Parts of its compressed file, in order. */
   readonly parts: readonly ImagePart[]
   /** The last transaction in it. Log records after the checkpoint contain the newest of its transactions too. */

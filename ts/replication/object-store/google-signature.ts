@@ -8,7 +8,7 @@ import type { Credentials } from './credentials.js'
 
 const ALGORITHM = 'GOOG4-HMAC-SHA256'
 
-export interface GoogleRequest {
+interface GoogleRequest {
   readonly method: string
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>

@@ -2,7 +2,7 @@ import sax from 'sax'
 import { XML_DEPTH_MAX } from './limits.js'
 
 /** Answer to a list request. */
-export interface ListAnswer {
+interface ListAnswer {
   readonly objects: readonly { readonly key: string; readonly bytes: number }[]
   /** Continuation token of the next page; null: this is the last page. */
   readonly continuation: string | null

@@ -34,7 +34,7 @@ import {
 } from '../object-store/index.js'
 import type { UploadSender } from './uploads.js'
 
-export interface CheckpointMakerSetup {
+interface CheckpointMakerSetup {
   readonly outgoing: Pick<OutgoingChanges, 'image' | 'uploads'>
   readonly store: ObjectStore
   readonly repeating: Repeating

@@ -12,7 +12,7 @@ import {
   yieldKey,
 } from '../object-store/index.js'
 
-export interface GarbageSetup {
+interface GarbageSetup {
   readonly store: ObjectStore
   readonly repeating: Repeating
   readonly log: Log
@@ -25,7 +25,7 @@ export interface GarbageSetup {
 }
 
 /** Objects that the writer knows to be in use. */
-export interface InUse {
+interface InUse {
   /** Keys of objects. */
   readonly keys: ReadonlySet<string>
   /** Names of uploads. */

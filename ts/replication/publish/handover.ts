@@ -3,7 +3,7 @@ import { HANDOVER_MS, HANDOVER_POLL_MS } from '../limits.js'
 import type { Handee, HandoverOutcome, HandoverSetup, SenderLog } from './sender-setup.js'
 
 /** The parts of a sender that a handover needs. */
-export interface HandoverSteps {
+interface HandoverSteps {
   /** Address of the successor; null: any. */
   readonly to: string | null
   /** Returns true if no write is being stored. */

@@ -29,7 +29,7 @@ import {
 import { CheckpointMaker, type CheckpointOutcome } from './checkpoint-maker.js'
 import { UploadSender } from './uploads.js'
 
-export interface ShipperSetup {
+interface ShipperSetup {
   readonly outgoing: OutgoingChanges
   readonly engine: Pick<Engine, 'pin' | 'snapshot' | 'unpin'>
   /** Returns uid and id of the current indexes. */

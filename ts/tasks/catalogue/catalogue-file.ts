@@ -11,7 +11,7 @@ import type { CatalogueRow } from '../store/records.js'
 import type { Catalogue } from './catalogue.js'
 
 /** Name, id and creation date of an index. */
-export type NamedIndex = Pick<CatalogueRow, 'uid' | 'id' | 'createdAt'>
+type NamedIndex = Pick<CatalogueRow, 'uid' | 'id' | 'createdAt'>
 
 /** Keeps the file up to date with the catalogue. */
 export interface CatalogueFile {

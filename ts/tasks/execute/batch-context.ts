@@ -27,7 +27,7 @@ export interface TaskLog {
 }
 
 /** A running batch, as an observer sees it. */
-export interface ObservedBatch {
+interface ObservedBatch {
   readonly batchUid: number
   /** null: its tasks concern no single index. */
   readonly indexUid: string | null

@@ -18,7 +18,7 @@ const TASK_MS_MAX = 300_000
 type Edit = Extract<TaskContent, { readonly kind: 'edit' }>
 
 /** The services and callbacks that an edit uses. */
-export interface EditContext {
+interface EditContext {
   readonly engine: Engine
   readonly slot: Spool['slot']
   /** Removes a file of the spool, or logs why it could not. */

@@ -15,7 +15,7 @@ import {
 } from '../../engine/index.js'
 import type { EmbedderCounts } from '../listing/view.js'
 
-export interface EmbeddingRun {
+interface EmbeddingRun {
   readonly engine: Engine
   readonly embedders: Embedders
   /** Received vectors of this index that earlier batches did not commit. */

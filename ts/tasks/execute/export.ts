@@ -12,7 +12,7 @@ export interface IndexExport {
 }
 
 /** A pinned commit of an index that lists the documents of an export. */
-export interface PinnedCommit {
+interface PinnedCommit {
   readonly engine: Pick<Engine, 'pinnedSettings' | 'pinnedDocuments'>
   readonly pin: Pin
 }

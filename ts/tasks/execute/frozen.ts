@@ -6,13 +6,13 @@ import type { IndexEntry } from '../tasks.js'
 import type { BatchContext, Run } from './batch-context.js'
 
 /** A pinned index. */
-export interface FrozenIndex {
+interface FrozenIndex {
   readonly entry: IndexEntry
   readonly pin: Pin
 }
 
 /** The frozen state. */
-export interface Frozen {
+interface Frozen {
   /** Ascending by uid, without damaged indexes. */
   readonly indexes: readonly FrozenIndex[]
   readonly rules: readonly Rule[]

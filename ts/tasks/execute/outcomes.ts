@@ -1,6 +1,6 @@
 /** Builds the outcomes of tasks and the effects of batches. */
 import type { BatchReport } from '../../engine/index.js'
-import { ApiError, type ErrorBody, type ErrorCode, errorBody, toErrorBody } from '../../errors/index.js'
+import { ApiError, type ErrorBody, errorBody, toErrorBody } from '../../errors/index.js'
 import { isDiskFull } from '../../sqlite/index.js'
 import type { Counters } from '../listing/details.js'
 import { noSpace } from '../spool.js'
@@ -49,15 +49,6 @@ export const notFound = (...uids: readonly (string | null)[]) =>
 
 export const alreadyExists = (uid: string | null) =>
   errorBody('index_already_exists', `Index ${quoted([uid])} already exists.`)
-
-export async function refuse(
-  tasks: readonly PendingTask[],
-  code: ErrorCode,
-  message: string,
-): Promise<Unfinished> {
-  const error = errorBody(code, message)
-  return effects({ outcomes: tasks.map((task) => failed(task, error)) })
-}
 
 /** Returns the error for a task: an unchanged `ApiError`, `no_space_left_on_device` for a full disk, else `internal`. */
 export function failureBody(error: unknown, log: TaskLog, batchUid: number): ErrorBody {

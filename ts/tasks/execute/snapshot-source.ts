@@ -27,7 +27,7 @@ export interface FrozenDirectory {
 }
 
 /** The files of an index. */
-export interface FrozenFiles {
+interface FrozenFiles {
   /** Name of its directory. */
   readonly id: string
   /** Copies them to a directory that must not exist. @returns false if the index is damaged and therefore left out */

@@ -2,7 +2,7 @@ import { maskSecret, maskUserInfo } from '../../settings/index.js'
 import type { TaskContent } from '../task.js'
 import { humanSize } from './sizes.js'
 
-export type Details = Readonly<Record<string, unknown>>
+type Details = Readonly<Record<string, unknown>>
 
 /** Counters of an executed task. Each type of task displays some of them. */
 export interface Counters {

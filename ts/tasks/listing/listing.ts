@@ -10,7 +10,7 @@ import { arrivalSpan, type SetKind, type UidSets } from './uid-sets.js'
 import { isAllVisible, mergedDetailsText, partOfBatch } from './view.js'
 
 /** Returns true if the patterns of visible indexes admit all indexes; null admits all. */
-export const seesAll = (visible: readonly string[] | null | undefined): boolean =>
+const seesAll = (visible: readonly string[] | null | undefined): boolean =>
   visible === null || visible === undefined || visible.includes('*')
 
 /** The filter for a total. The API also counts what an API key may not see. Source: recorded answers. */

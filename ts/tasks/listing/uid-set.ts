@@ -27,7 +27,7 @@ function countOf(chunk: Chunk): number {
  * A stored chunk: an ascending list of 16-bit numbers, or a bitmap of 8 KiB. Both are little endian, as are all
  * supported machines.
  */
-export interface StoredChunk {
+interface StoredChunk {
   readonly bytes: Uint8Array
   /** Number of members. */
   readonly count: number

@@ -77,7 +77,7 @@ export function parsedDetails(details: string | null): Readonly<Record<string, u
 }
 
 /** The parts of a task that its batch displays. */
-export interface Member {
+interface Member {
   readonly status: string
   readonly type: TaskType
   readonly indexUid: string | null

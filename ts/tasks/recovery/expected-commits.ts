@@ -4,7 +4,7 @@ import { RESTORED_BATCH_UIDS } from '../limits.js'
 import type { CatalogueRow, Start } from '../store/records.js'
 
 /** Returns true if the outcome of the batch with this uid in a commit is not recorded. */
-export type IsUnrecorded = (batchUid: number) => boolean
+type IsUnrecorded = (batchUid: number) => boolean
 
 /**
  * A batch is recorded if its uid is below the next uid and it was not running. A crash can lose the record that a batch

@@ -19,7 +19,7 @@ export interface Quarantine {
 }
 
 /** Uses `lost/` in a data directory as the quarantine. */
-export function quarantineIn(directory: string, now: () => Date = () => new Date()): Quarantine {
+export function quarantineIn(directory: string): Quarantine {
   const moved = async (from: string, name: string): Promise<string> => {
     const target = join(lostPath(directory), name)
     await makeDirectory(lostPath(directory))
@@ -27,15 +27,15 @@ export function quarantineIn(directory: string, now: () => Date = () => new Date
     return target
   }
   return {
-    index: (id) => moved(indexPath(directory, id), `${id}-${stampOf(now())}`),
-    file: (path) => moved(path, `${stampOf(now())}-${path.split(/[\\/]/).at(-1)}`),
+    index: (id) => moved(indexPath(directory, id), `${id}-${stampOf(new Date())}`),
+    file: (path) => moved(path, `${stampOf(new Date())}-${path.split(/[\\/]/).at(-1)}`),
   }
 }
 
 /** Formats a date as part of a file name: `20261123T214510123`. */
 export const stampOf = (date: Date): string => date.toISOString().replace(/[-:.Z]/g, '')
 
-export interface OrphanContext {
+interface OrphanContext {
   readonly engine: Engine
   readonly store: StoreClient
   readonly spool: Spool

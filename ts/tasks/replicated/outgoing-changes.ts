@@ -6,7 +6,7 @@ import type { OutboxFacts, OutgoingPage } from './row-changes.js'
 import { BUCKET_POSITION_STORED_AS } from './tables.js'
 
 /** Runs `read` while no batch is between the commit of one of these indexes and the record of its outcome. */
-export type HoldCommits = <T>(indexUids: readonly string[] | null, read: () => Promise<T>) => Promise<T>
+type HoldCommits = <T>(indexUids: readonly string[] | null, read: () => Promise<T>) => Promise<T>
 
 /** Called with the ids of indexes that a batch has committed to, before its outcome is recorded. Never rejects. */
 export type BeforeRecord = (ids: readonly string[]) => Promise<void>
@@ -36,7 +36,7 @@ export interface OutgoingChanges {
 }
 
 /** Files of uploaded bodies, by name. */
-export interface Uploads {
+interface Uploads {
   pathOf(name: string): string
   /** Keeps files even if their tasks end. @returns a function that releases them */
   hold(names: readonly string[]): () => Promise<void>

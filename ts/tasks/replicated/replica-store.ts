@@ -35,7 +35,7 @@ export interface ReplicaStore {
 export const replicaSchema = SCHEMA_VERSION
 
 /** Paths where an image of another store must be before the replica is opened, and of uploads. */
-export { chooseStore, dropPrepared, isPrepared, prepareStore } from '../store/next-store.js'
+export { chooseStore, dropPrepared, prepareStore } from '../store/next-store.js'
 export { indexesPath, storePath as replicaStorePath, uploadsPath } from '../store/paths.js'
 
 /** Removes the store of a data directory that no process uses. */

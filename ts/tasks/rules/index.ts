@@ -6,7 +6,7 @@ export {
   TEXT_CHARS_MAX,
   VALUES_CHARS_MAX,
 } from './limits.js'
-export { listedRules, type RuleFilter } from './listing.js'
+export { listedRules } from './listing.js'
 export {
   type ConditionOutcomes,
   effectsOf,
@@ -14,13 +14,12 @@ export {
   type RuledSearch,
   type RuleEffects,
 } from './match.js'
-export { compactActions, presentActions, presentMembers, presentPatch, presentRule } from './older-forms.js'
+export { compactActions, presentMembers, presentPatch, presentRule } from './older-forms.js'
 export {
   type Actions,
   type Conditions,
   changedRules,
   type InlineRule,
-  type Pin,
   type PinAction,
   RESERVED_RULE_UID,
   type Rule,
@@ -28,12 +27,5 @@ export {
   type Rules,
   type ScaleAction,
 } from './rule.js'
-export {
-  areValuesTooLong,
-  areWordsTooLong,
-  type EffectiveRule,
-  effectiveRule,
-  isFilterTooLong,
-  RuleBook,
-} from './rule-book.js'
-export { type PendingRuleTask, type RuleTarget, targetCount, targetOf, tasksOfRule } from './target.js'
+export { areValuesTooLong, areWordsTooLong, effectiveRule, isFilterTooLong, RuleBook } from './rule-book.js'
+export { type PendingRuleTask, targetCount, targetOf, tasksOfRule } from './target.js'

@@ -4,7 +4,7 @@ import type { ReadyRule, RuleBook } from './rule-book.js'
 import { foldedWords } from './words.js'
 
 /** Selects rules for a list. */
-export interface RuleFilter {
+interface RuleFilter {
   /** Each of its first words must begin a word of the rule's description or condition. */
   readonly query: string | null
   readonly active: boolean | null

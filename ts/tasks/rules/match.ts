@@ -116,10 +116,7 @@ export interface ConditionOutcomes {
 }
 
 /** Returns the result of each condition of the inline rule of a search; null without an inline rule. */
-export function inlineOutcomes(
-  search: RuledSearch,
-  budgets: RuleBudgets = defaultRuleBudgets,
-): ConditionOutcomes | null {
+export function inlineOutcomes(search: RuledSearch, budgets: RuleBudgets): ConditionOutcomes | null {
   return search.inline ? new MatchedSearch(search, budgets).outcomes(search.inline) : null
 }
 

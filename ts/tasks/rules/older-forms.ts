@@ -31,7 +31,7 @@ export function presentMembers<T extends object>(given: T): T {
 }
 
 /** Converts a list of `{selector, action}`. Actions without an id never did anything and are dropped. */
-export function presentActions(list: readonly unknown[]): Actions {
+function presentActions(list: readonly unknown[]): Actions {
   const pin = list.flatMap((one): PinAction[] => {
     const { selector, action } = membersOf(one)
     const { id, indexUid } = membersOf(selector)
@@ -44,7 +44,7 @@ export function presentActions(list: readonly unknown[]): Actions {
 }
 
 /** Converts a list of scopes. Several texts become one, and several times their intersection. */
-export function presentConditions(list: readonly unknown[]): Conditions {
+function presentConditions(list: readonly unknown[]): Conditions {
   const scopes = list.map(membersOf)
   const queries = scopes.filter(({ scope }) => scope === 'query')
   const times = scopes.filter(({ scope }) => scope === 'time')

@@ -18,7 +18,7 @@ export interface PendingRuleTask {
 }
 
 /** The members of a rule that pending tasks change, with their final values. */
-export type RuleTarget = RulePatch & {
+type RuleTarget = RulePatch & {
   readonly uid: string
   /** Date of the last pending task; absent if none is pending. */
   readonly lastUpdatedAt?: string

@@ -31,7 +31,7 @@ export interface StoreFindings {
   readonly indexes: number
 }
 
-export interface PageFindings {
+interface PageFindings {
   /** Checksums of all pages. For pages in the log, those of the log. */
   readonly checksums: PageChecksums
   /** True if the checksums were stored. If false, they were computed from the file as found. */

@@ -20,8 +20,7 @@ const CHOSEN = 'next-store'
 const preparedPath = (directory: string, name: string): string => join(directory, `${CHOSEN}.${name}`)
 
 /** Returns true if a store of that name is complete. */
-export const isPrepared = (directory: string, name: string): boolean =>
-  existsSync(preparedPath(directory, name))
+const isPrepared = (directory: string, name: string): boolean => existsSync(preparedPath(directory, name))
 
 /**
  * Builds a store under a name, unless it exists. Removes stores with other names.

@@ -280,7 +280,7 @@ export interface NeededUpload {
   readonly bytes: number
 }
 
-export type StoreCall = keyof StoreCalls
+type StoreCall = keyof StoreCalls
 
 export type Request = StoreRequest<StoreCalls>
 

@@ -29,8 +29,8 @@ CREATE TABLE undelivered (
 CREATE INDEX undelivered_batch ON undelivered (batch_uid);
 `
 
-const named = (task: string) => `INSERT OR IGNORE INTO swap_names
-    SELECT name.value, ${task}.uid FROM json_each(${task}.details, '$.swaps') AS pair,
+const addSwapNames = `INSERT OR IGNORE INTO swap_names
+    SELECT name.value, NEW.uid FROM json_each(NEW.details, '$.swaps') AS pair,
       json_each(pair.value, '$.indexes') AS name`
 
 const swapTables = `
@@ -41,11 +41,11 @@ CREATE INDEX swap_names_uid ON swap_names (uid);
 /** Created again by each migration, so that only triggers of this version exist. */
 export const TRIGGERS = `
 CREATE TRIGGER swap_added AFTER INSERT ON tasks WHEN NEW.type = 'indexSwap' BEGIN
-  ${named('NEW')};
+  ${addSwapNames};
 END;
 CREATE TRIGGER swap_renamed AFTER UPDATE OF details ON tasks WHEN NEW.type = 'indexSwap' BEGIN
   DELETE FROM swap_names WHERE uid = NEW.uid;
-  ${named('NEW')};
+  ${addSwapNames};
 END;
 CREATE TRIGGER swap_removed AFTER DELETE ON tasks WHEN OLD.type = 'indexSwap' BEGIN
   DELETE FROM swap_names WHERE uid = OLD.uid;

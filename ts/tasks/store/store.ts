@@ -19,7 +19,7 @@ import { type ExpectedStore, prepareTables } from './tables.js'
 import { WebhookTable } from './webhook-table.js'
 
 /** Options for opening a store. */
-export interface StoreSetup extends ExpectedStore {
+interface StoreSetup extends ExpectedStore {
   /** Called with the number of each durable transaction once it is synced. */
   readonly reached: (sequence: number) => void
   /** See `Checkpoints.settle`. */

@@ -4,7 +4,7 @@ import { settingsOf } from './algolia-settings.js'
 import { type Foreign, named, objectOf, Synonyms, textsOf } from './foreign.js'
 
 /** The parsed content of exported files. */
-export interface AlgoliaExport {
+interface AlgoliaExport {
   readonly uid: string
   /** Yields the JSON of each record. */
   readonly records: () => AsyncIterable<Buffer>

@@ -5,7 +5,7 @@ import { type DocumentForm, ForeignError } from './foreign.js'
 import { ID_BYTES_MAX } from './limits.js'
 
 /** Field with the id of the source, if it is not allowed here. */
-export const ORIGINAL_ID = 'original_id'
+const ORIGINAL_ID = 'original_id'
 
 const allowed = /^[A-Za-z0-9_-]+$/
 

@@ -1,5 +1,5 @@
 /** Indexes of engines with another API, copied into a running siftd. */
-export { type AlgoliaExport, readAlgolia } from './algolia.js'
+export { readAlgolia } from './algolia.js'
 export { copyForeign, describeForeign } from './copy.js'
-export { type Foreign, ForeignError } from './foreign.js'
-export { openTypesense, type TypesenseAddress } from './typesense.js'
+export type { Foreign } from './foreign.js'
+export { openTypesense } from './typesense.js'

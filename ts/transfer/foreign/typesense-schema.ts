@@ -62,7 +62,7 @@ function fieldOf(found: Readonly<Record<string, unknown>>): Field {
   }
 }
 
-export interface SchemaCopy {
+interface SchemaCopy {
   readonly settings: Readonly<Record<string, unknown>>
   readonly form: DocumentForm
   readonly leftOut: readonly string[]

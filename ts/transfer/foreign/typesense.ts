@@ -12,7 +12,7 @@ import {
 import { rulesOf, synonymsOf } from './typesense-curation.js'
 import { type Collection, collectionOf, schemaOf } from './typesense-schema.js'
 
-export interface TypesenseAddress {
+interface TypesenseAddress {
   readonly url: string
   readonly key: string | null
 }

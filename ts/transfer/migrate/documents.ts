@@ -2,7 +2,7 @@ import { acceptedTask, finishedTask, type Page, PageReader, type Peer, PeerError
 import type { IndexFacts } from './inventory.js'
 import { UPLOAD_MS_MAX, UPLOADS_WAITING_MAX } from './limits.js'
 
-export interface DocumentsCopy {
+interface DocumentsCopy {
   readonly from: Peer
   readonly to: Peer
   readonly index: IndexFacts

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { HIDDEN_SECRET } from '../../settings/index.js'
 
 /** An embedder as in `GET /settings`. */
-export type Embedder = Readonly<Record<string, unknown>>
+type Embedder = Readonly<Record<string, unknown>>
 export type Embedders = Readonly<Record<string, Embedder>>
 
 /** Returns the paths of the masked secrets in an embedder. */
@@ -30,7 +30,7 @@ export function isSameEmbedder(source: Embedder, target: Embedder | undefined): 
   return isDeepStrictEqual(source, source.dimensions === undefined ? shown : { ...shown, dimensions })
 }
 
-export interface PushedEmbedder {
+interface PushedEmbedder {
   /** null: the embedder cannot be set on the target. */
   readonly embedder: Embedder | null
   /**

@@ -4,7 +4,7 @@ import { type Embedders, isSameEmbedder, maskedSecrets, pushedEmbedder, withoutS
 import type { Settings } from './inventory.js'
 import { SAMPLE_DOCUMENTS } from './limits.js'
 
-export interface SettingsCopy {
+interface SettingsCopy {
   /** Names of the settings that were sent. */
   readonly sent: readonly string[]
   /** Notes for the user, one per line. */

@@ -40,7 +40,7 @@ export interface PeerCall {
 }
 
 /** A call with its limits. */
-export type BoundedCall = PeerCall & Required<Pick<PeerCall, 'timeoutMs' | 'answerBytesMax'>>
+type BoundedCall = PeerCall & Required<Pick<PeerCall, 'timeoutMs' | 'answerBytesMax'>>
 
 /**
  * Calls an instance, with retries if they may help. Resolves to the body of a successful answer.

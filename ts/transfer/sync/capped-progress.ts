@@ -1,7 +1,7 @@
 import { BUSY_PROGRESS_MS, COPY_PROGRESS_MS, IDLE_PROGRESS_MS } from './limits.js'
 import type { Position } from './source.js'
 
-export interface CappedProgressSetup {
+interface CappedProgressSetup {
   /** Stores the progress in the target. */
   save(position: Position): Promise<void>
   /** Tells the database that changes before a position are stored. */

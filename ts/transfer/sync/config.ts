@@ -19,7 +19,7 @@ export interface SyncConfig {
   readonly metrics: string | null
 }
 
-export interface SlotLimits {
+interface SlotLimits {
   /** Bytes of kept log above which the sync logs an alarm. */
   readonly alarmBytes: number
   /** Bytes of kept log above which the sync removes the slot; null: never. */

@@ -15,7 +15,7 @@ export interface IdentifiedLine {
 }
 
 /** Documents that can be read again. */
-export interface DocumentOrigin {
+interface DocumentOrigin {
   ids(): readonly string[]
   read(): Promise<readonly IdentifiedLine[]>
 }

@@ -33,7 +33,7 @@ export interface SyncState {
 }
 
 /** Requests of commands to a running sync. */
-export interface SyncRequests {
+interface SyncRequests {
   readonly isPaused: boolean
   /** Uids of indexes to copy again. */
   readonly resync: readonly string[]

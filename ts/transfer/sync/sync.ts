@@ -27,7 +27,7 @@ import {
   type SourceDocument,
 } from './source.js'
 
-export interface SyncSetup {
+interface SyncSetup {
   readonly config: SyncConfig
   readonly source: Source
   readonly target: Destination

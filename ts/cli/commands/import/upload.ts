@@ -11,7 +11,7 @@ export interface Refused {
   readonly reason: string
 }
 
-export interface UploadTarget {
+interface UploadTarget {
   readonly peer: Peer
   /** Path of the documents of the index, with parameters. */
   readonly path: string

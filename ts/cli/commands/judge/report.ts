@@ -31,7 +31,7 @@ interface Costly {
 }
 
 /** By position of the query. */
-export type Explained = ReadonlyMap<number, Costly>
+type Explained = ReadonlyMap<number, Costly>
 
 /** Explains the worst queries and those that got worse, by the last result. Its settings must be in effect. */
 export async function explainedQueries(

@@ -65,7 +65,7 @@ export async function resync(
   output.line(slot?.isActive ? 'the running sync copies now' : 'the next run copies')
 }
 
-export interface VerifyOptions {
+interface VerifyOptions {
   readonly isRepair: boolean
   readonly limit: number
 }

@@ -37,7 +37,7 @@ _بمارنیتول_مرانو_هر_دم_مرارعقیسی_و_تزش__بوا_ا
 ملینندالمطوری_تتخاا_تامیاملدد__شخشخص`,
 } as const
 
-export type ArabicLanguage = keyof typeof PROFILES
+type ArabicLanguage = keyof typeof PROFILES
 
 const PROFILE_SIZE = 300
 /** More trigrams of a text are ignored. */

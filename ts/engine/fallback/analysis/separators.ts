@@ -38,7 +38,7 @@ const PUNCTUATION = /^\p{P}$/u
 /** Hardness of a separator; 0 for other tokens. */
 export const SOFT = 1
 export const HARD_SEPARATOR = 2
-export type Hardness = 0 | typeof SOFT | typeof HARD_SEPARATOR
+type Hardness = 0 | typeof SOFT | typeof HARD_SEPARATOR
 
 /** Strings with the same first unit. A dictionary may have many, so they are looked up by each occurring length. */
 interface SplitStrings {

@@ -11,13 +11,13 @@ import { decomposed, folded, type Writing } from './normalise.js'
 import { ARABIC, CJ, HANGUL, KHMER, LATIN, OTHER, scriptOf, THAI } from './scripts.js'
 import { segments } from './segment.js'
 import { HARD_SEPARATOR, Separators, SOFT } from './separators.js'
-import { Dictionaries } from './words/index.js'
+import type { Dictionaries } from './words/index.js'
 
 export const WORD = 0
-export const SOFT_SEPARATOR = 1
+const SOFT_SEPARATOR = 1
 export const HARD = 2
 export const STOP_WORD = 3
-export type TokenKind = typeof WORD | typeof SOFT_SEPARATOR | typeof HARD | typeof STOP_WORD
+type TokenKind = typeof WORD | typeof SOFT_SEPARATOR | typeof HARD | typeof STOP_WORD
 
 /** A word or separator. `start` and `end` are UTF-16 offsets in the text; `word` is the folded form. */
 export interface Token extends Writing {
@@ -28,7 +28,7 @@ export interface Token extends Writing {
 }
 
 /** Settings that affect tokenizing. */
-export interface TokenizerSettings {
+interface TokenizerSettings {
   readonly stopWords: readonly string[]
   readonly separatorTokens: readonly string[]
   readonly nonSeparatorTokens: readonly string[]
@@ -59,7 +59,7 @@ export class Tokenizer {
   readonly bytes: number
   readonly dictionaries: Dictionaries
 
-  constructor(settings: TokenizerSettings, dictionaries: Dictionaries = Dictionaries.none) {
+  constructor(settings: TokenizerSettings, dictionaries: Dictionaries) {
     this.dictionaries = dictionaries
     this.separators = new Separators(
       settings.separatorTokens,
@@ -77,7 +77,7 @@ export class Tokenizer {
    * @param locales possible languages of the text, empty for no restriction
    * @param wordsMax maximum number of words, including stop words; the rest of the text is ignored
    */
-  tokenize(text: string, locales: readonly string[] = [], wordsMax = Number.POSITIVE_INFINITY): Token[] {
+  tokenize(text: string, locales: readonly string[], wordsMax = Number.POSITIVE_INFINITY): Token[] {
     const state: TokenizerState = { tokens: [], wordsLeft: wordsMax }
     const isAscii = ASCII.test(text)
     let start = 0
@@ -91,8 +91,8 @@ export class Tokenizer {
   }
 
   /** Folded words of a text, including stop words, without separators. */
-  words(text: string, locales: readonly string[] = []): string[] {
-    return this.tokenize(text, locales).flatMap((token) =>
+  words(text: string): string[] {
+    return this.tokenize(text, []).flatMap((token) =>
       (token.kind === WORD || token.kind === STOP_WORD) && token.word !== '' ? [token.word] : [],
     )
   }

@@ -21,7 +21,7 @@ export interface RowChange {
 }
 
 /** Ranks of values that are in use, separately for numbers and strings. */
-export interface LiveRanks {
+interface LiveRanks {
   readonly ofGroup: Uint32Array
   readonly numbers: number
   readonly strings: number

@@ -7,7 +7,7 @@
 import { type Json, JsonNumber, type JsonObject } from '../store/json.js'
 
 /** Receives leaves in document order. `text` is null for a visit without words. */
-export type LeafVisitor = (path: string, text: string | null) => void
+type LeafVisitor = (path: string, text: string | null) => void
 
 /** Text of a scalar; null for null and containers. */
 export function leafText(value: Json): string | null {

@@ -3,7 +3,7 @@ import type { IndexSettings } from '../../../settings/index.js'
 import { covers, matchesPattern } from './patterns.js'
 
 /** Features that a filterable rule allows. */
-export interface FilterFeatures {
+interface FilterFeatures {
   readonly facetSearch: boolean
   readonly equality: boolean
   readonly comparison: boolean

@@ -28,7 +28,7 @@ import type { Condition, Filter, LatLng, Span, VectorKind } from './tree.js'
  * @param check throws if the request is cancelled or out of time
  * @throws FilterError if the settings do not allow a field or an operator
  */
-export function documentsMatching(index: FilterView, filter: Filter, check = (): void => undefined): DocSet {
+export function documentsMatching(index: FilterView, filter: Filter, check: () => void): DocSet {
   check()
   const evaluate = (view: FilterView, inner: Filter): DocSet => documentsMatching(view, inner, check)
   switch (filter.kind) {

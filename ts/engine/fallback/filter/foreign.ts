@@ -26,7 +26,7 @@ export interface ForeignIndexes {
 }
 
 /** Context for evaluating filters on other indexes. */
-export interface ForeignContext {
+interface ForeignContext {
   readonly keys: readonly ForeignKey[]
   readonly indexes: ForeignIndexes
   readonly features: FilterFeatures

@@ -9,4 +9,4 @@ export {
   withForeignIds,
 } from './foreign.js'
 export { type FilterFeatures, parseFilter } from './parse.js'
-export type { Filter, VectorKind } from './tree.js'
+export type { Filter } from './tree.js'

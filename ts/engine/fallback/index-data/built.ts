@@ -59,7 +59,7 @@ interface Head {
 /** Returns the analysis in the payload of a head. */
 export const analysisIn = (head: Buffer): AnalysisVersion => (JSON.parse(head.toString()) as Head).analysis
 
-export interface Section {
+interface Section {
   readonly kind: number
   readonly payload: Uint8Array
 }

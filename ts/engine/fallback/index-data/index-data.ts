@@ -6,7 +6,6 @@
  */
 
 import type { IndexSettings } from '../../../settings/index.js'
-import { defaultIndexSettings } from '../../../settings/index.js'
 import type { BatchReport } from '../../batches.js'
 import type { AnalysisVersion } from '../../engine.js'
 import { Tokenizer } from '../analysis/tokenize.js'
@@ -76,7 +75,7 @@ export interface IndexData {
 }
 
 export function emptyIndex(
-  settings: IndexSettings = defaultIndexSettings,
+  settings: IndexSettings,
   installed: Dictionaries = Dictionaries.none,
   dictionaries: DictionaryIds = {},
 ): IndexData {

@@ -27,7 +27,7 @@ import type { Pacer } from './pacer.js'
 import { TextWriter } from './text-writer.js'
 
 /** Input of a plan, in addition to the index. */
-export interface DocumentChanges {
+interface DocumentChanges {
   readonly settings: IndexSettings
   /** Dictionaries that cut the texts afterwards. */
   readonly dictionaries: DictionaryIds

@@ -147,7 +147,7 @@ class StagedBatch {
 }
 
 /** Parses a stored document. */
-export const parsed = (document: StoredDocument): JsonObject =>
+const parsed = (document: StoredDocument): JsonObject =>
   parseJson(Buffer.from(document.source).toString()) as JsonObject
 
 const encoded = (document: JsonObject): Uint8Array => Buffer.from(writeJson(document))

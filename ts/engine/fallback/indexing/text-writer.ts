@@ -17,7 +17,7 @@ import type { JsonObject } from '../store/json.js'
 const STEP = 8
 
 /** Receives a stored word of a document. */
-export type WordSink = (word: string, field: number, position: number) => void
+type WordSink = (word: string, field: number, position: number) => void
 
 interface FieldState {
   readonly id: number

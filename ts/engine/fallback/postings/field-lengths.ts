@@ -20,7 +20,7 @@ function lengths(): number[] {
 }
 
 /** Code of a length: the largest that stands for at most this many words. */
-export function lengthCode(words: number): number {
+function lengthCode(words: number): number {
   if (words <= EXACT_MAX) return words
   let code = EXACT_MAX
   while (code + 1 < LENGTHS.length && LENGTHS[code + 1]! <= words) code++

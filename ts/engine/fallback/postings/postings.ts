@@ -81,8 +81,8 @@ export class TermDictionary {
   }
 
   /** Index of the first term not below `key`. */
-  lowerBound(key: string, from = 0): number {
-    let low = from
+  lowerBound(key: string): number {
+    let low = 0
     let high = this.sorted.length
     while (low < high) {
       const middle = (low + high) >>> 1

@@ -5,7 +5,7 @@ import type { TermDictionary } from '../postings/postings.js'
 import { compareUtf8 } from '../store/text-order.js'
 
 /** Limits of a search for compounds. `candidatesMax`: words examined on each side of the word. */
-export interface CompoundLimits {
+interface CompoundLimits {
   readonly max: number
   readonly candidatesMax: number
 }

@@ -25,7 +25,7 @@ import { type ChineseWords, chineseWords, halvesReadAs, wordsReadAs } from './pi
 const PINYIN_LIMITS = { max: PINYIN_WORDS_MAX, candidatesMax: PINYIN_CANDIDATES_MAX }
 
 /** Which forms to look for. */
-export interface FormsWanted {
+interface FormsWanted {
   readonly max: number
   readonly accepts: (word: string) => boolean
 }

@@ -47,7 +47,7 @@ export interface QueryGraph {
 export const END = -1
 
 /** Settings that affect the graph. */
-export interface GraphSettings {
+interface GraphSettings {
   /** Maximum typos of a word. */
   readonly budgetOf: (word: string) => number
   /** Normalised words joined by a space → alternatives. */

@@ -60,7 +60,7 @@ class PhraseBuilder {
 }
 
 /** How a query is read. */
-export interface ParseOptions {
+interface ParseOptions {
   /** True if the last word may be a prefix. */
   readonly prefixSearch: boolean
   /** Maximum number of terms; the rest of the query is ignored. */

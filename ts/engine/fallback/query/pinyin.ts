@@ -3,7 +3,7 @@ import { Pinyin } from '../analysis/pinyin/pinyin.js'
 import type { TermDictionary } from '../postings/postings.js'
 
 /** Limits of a search for words by their pinyin. `candidatesMax`: words examined, the first ones in dictionary order. */
-export interface PinyinLimits {
+interface PinyinLimits {
   readonly max: number
   readonly candidatesMax: number
 }

@@ -35,7 +35,7 @@ export interface Occurrences {
   readonly phrases: readonly PhraseOccurrences[]
 }
 
-export interface PhraseOccurrences {
+interface PhraseOccurrences {
   readonly documents: DocSet
   /** Occurrences of the first word, which are those of the phrase. */
   readonly firstWord: PostingList

@@ -50,7 +50,7 @@ export interface TermSource {
 }
 
 /** The part of the query that a term was made from. */
-export interface TermSpec {
+interface TermSpec {
   /** The word, or the joined words of an n-gram; empty for a phrase. */
   readonly word: string
   readonly phrase: PhraseWords | null

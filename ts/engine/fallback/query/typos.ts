@@ -41,7 +41,7 @@ export function misspellings(dictionary: TermDictionary, word: string, options: 
   return options.budget === 0 ? NONE : new TypoWalk(dictionary, word, options).run()
 }
 
-export interface TypoOptions {
+interface TypoOptions {
   /** Maximum typos: 0, 1 or 2. */
   readonly budget: number
   readonly isPrefix: boolean

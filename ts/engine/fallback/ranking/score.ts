@@ -11,7 +11,7 @@ import { floatText } from '../store/json.js'
 import type { ScoreDetail } from './rule.js'
 
 /** A rank out of `max`. */
-export interface Rank {
+interface Rank {
   readonly rank: number
   readonly max: number
 }
@@ -76,7 +76,7 @@ const degreesText = (value: number): string => floatText(value).replace(/\.0$/, 
 const MATCH_TYPES = { 3: 'exactMatch', 2: 'matchesStart', 1: 'noExactMatch' } as const
 
 /** Display options of the details. */
-export interface DetailsView {
+interface DetailsView {
   /** True if the `attribute` rule replaces the pair of attribute rank and word position. */
   readonly unifiedAttribute: boolean
   readonly isDisplayed: (field: string) => boolean

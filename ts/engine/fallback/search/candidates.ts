@@ -45,7 +45,7 @@ export interface FilterContext {
 }
 
 /** The parts of a request that determine matching documents. */
-export interface CandidateRequest extends FilterContext {
+interface CandidateRequest extends FilterContext {
   readonly indexUid: string
   readonly q: string | null
   readonly filter: FilterValue | null

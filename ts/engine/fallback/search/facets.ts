@@ -198,7 +198,7 @@ export function countsJson(counts: readonly FacetCount[]): string {
 }
 
 /** Formats numbers as object keys: plain decimals, never with an exponent. */
-export function numberKey(value: number): string {
+function numberKey(value: number): string {
   if (Object.is(value, -0)) return '-0'
   const text = String(value)
   const [mantissa, exponentText] = text.split('e')

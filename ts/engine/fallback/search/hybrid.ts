@@ -17,7 +17,7 @@ export const keywordHitsSuffice = (keywordHits: readonly Ranked[], wanted: numbe
   keywordHits.slice(0, wanted).every(({ details }) => globalScore(details) * (1 - ratio) >= GOOD_ENOUGH)
 
 /** A merged hit, and the list it came from. */
-export interface MergedHit extends Ranked {
+interface MergedHit extends Ranked {
   readonly isSemantic: boolean
 }
 

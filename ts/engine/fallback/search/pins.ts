@@ -14,7 +14,7 @@ import { DocSet } from '../store/docid-set.js'
 import { type FilterContext, filteredDocuments } from './candidates.js'
 
 /** Pinned documents that exist and match the filter. */
-export interface Pinned {
+interface Pinned {
   /** By position; equal positions in the order of the request. */
   readonly hits: readonly Ranked[]
   /** Pinned documents and, with `distinct`, documents that share a value with them. These are not ranked. */

@@ -197,7 +197,7 @@ export function distinctColumn(index: OpenIndex, request: SearchRequest, prefix:
 }
 
 /** Lists the filterable attributes, for messages. */
-export function filterableList({ data }: OpenIndex): string {
+function filterableList({ data }: OpenIndex): string {
   const names = data.settings.filterableAttributes.flatMap((rule) =>
     typeof rule === 'string' ? [rule] : rule.attributePatterns,
   )

@@ -16,7 +16,7 @@ import { floatText } from '../store/json.js'
 import { type Embedder, embeddersOf } from '../vector/index.js'
 import { prefixOf } from './candidates.js'
 
-export type SearchKind =
+type SearchKind =
   /** `missingRatio`: the requested semantic ratio if the query has no vector; otherwise null. */
   | { readonly kind: 'keyword'; readonly missingRatio: number | null }
   | { readonly kind: 'semantic'; readonly rule: RankingRule }

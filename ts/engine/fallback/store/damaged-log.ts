@@ -12,7 +12,7 @@ import {
 } from './log.js'
 
 /** A commit of a damaged log, as far as it is readable. */
-export interface ReadCommit {
+interface ReadCommit {
   /** null: the record is lost, but its documents and vectors are known to be committed. */
   readonly record: CommitRecord | null
   readonly documents: Iterable<LoggedDocument>

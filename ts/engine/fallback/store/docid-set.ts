@@ -69,13 +69,6 @@ export class DocSet {
     return this
   }
 
-  intersects(other: DocSet): boolean {
-    const theirs = other.words
-    for (let at = Math.min(this.words.length, theirs.length) - 1; at >= 0; at--)
-      if ((this.words[at]! & theirs[at]!) !== 0) return true
-    return false
-  }
-
   isEmpty(): boolean {
     return this.words.every((word) => word === 0)
   }

@@ -32,7 +32,7 @@ export function frame(kind: number, payload: Uint8Array): Buffer {
 }
 
 /** A frame with valid checksums. */
-export interface Frame {
+interface Frame {
   readonly kind: number
   readonly payload: Buffer
   /** Offset after the frame. */
@@ -48,7 +48,7 @@ interface FrameHead {
 }
 
 /** A frame with a valid head but an invalid payload. */
-export interface DamagedFrame {
+interface DamagedFrame {
   readonly kind: number
   /** Offset after the frame. */
   readonly end: number

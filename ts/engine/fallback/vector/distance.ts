@@ -10,7 +10,7 @@ const LANES = 16
 const { fround } = Math
 
 /** Dot product of `length` components of `a` from `atA` and `b` from `atB`. */
-export function dot(a: Float32Array, atA: number, b: Float32Array, atB: number, length: number): number {
+function dot(a: Float32Array, atA: number, b: Float32Array, atB: number, length: number): number {
   const lanes = new Float32Array(LANES)
   for (let at = 0; at < length; at++) {
     const lane = at % LANES

@@ -6,11 +6,10 @@ export { allVectorPayloads, VectorReplay, VectorTail, vectorPayloads } from './l
 export { MissingVectors } from './missing-vectors.js'
 export { mergedWant, PendingEmbeddings, type Want } from './pending-embeddings.js'
 export { shownVectors } from './readback.js'
-export { type DocumentVectors, VectorSet, type VectorState } from './set.js'
+export { VectorSet, type VectorState } from './set.js'
 export {
   applyVectors,
   type EmbedderChange,
-  type StagedDocument,
   type StagedDocumentVectors,
   StagedVectors,
   type StagedWants,

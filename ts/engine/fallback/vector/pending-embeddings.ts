@@ -12,7 +12,7 @@ import { WORK_BYTES_MAX, WORK_ITEMS_MAX } from '../limits.js'
 import type { DocumentVectors } from './set.js'
 
 /** Source of the current vectors of a document: its bytes, and the settings it was rendered with. */
-export interface Before {
+interface Before {
   readonly source: Uint8Array
   readonly settings: IndexSettings
 }

@@ -27,7 +27,7 @@ export type StagedDocumentVectors = ReadonlyMap<string, DocumentVectors>
 export type StagedWants = ReadonlyMap<string, Want>
 
 /** Vectors in a document, and embedders that need further vectors. */
-export interface SentVectors {
+interface SentVectors {
   /** Vectors that change. */
   readonly staged: StagedDocumentVectors
   /** Embedders that must embed it; `always`: even if its text did not change. */
@@ -52,7 +52,7 @@ interface StagedEmbedder extends EmbedderChange {
 }
 
 /** A document with its docid, for settings changes that affect all documents. */
-export interface StagedDocument {
+interface StagedDocument {
   readonly docid: number
   readonly id: string
   /** A parsed copy that the caller may change. */
@@ -247,7 +247,7 @@ export class StagedVectors {
 }
 
 /** A change of embedder settings. */
-export interface Reconfiguration {
+interface Reconfiguration {
   readonly before: IndexSettings
   readonly settings: IndexSettings
   readonly remakes: Remakes

@@ -84,7 +84,7 @@ export interface LocalSearches {
 }
 
 /** The context of the request that the searches belong to. */
-export interface LocalContext {
+interface LocalContext {
   readonly access: SearchAccess
   /** Rights for indexes that foreign keys join; default: `access`. */
   readonly joined?: SearchRights

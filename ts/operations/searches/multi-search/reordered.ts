@@ -11,14 +11,14 @@ import { inside } from './checks.js'
 import { type Federation, type PositionedQuery, shownPosition } from './fields.js'
 
 /** A query, and its complete request to the engine. */
-export interface Completed {
+interface Completed {
   readonly asked: PositionedQuery
   readonly entry: IndexEntry
   readonly request: SearchRequest
 }
 
 /** Asks the engine for other hits than the client wants, and makes the answer for the client. */
-export interface ReorderedSearches {
+interface ReorderedSearches {
   readonly requests: readonly SearchRequest[]
   apply(answer: Answer, stop: DisconnectSignal): Promise<Uint8Array>
 }

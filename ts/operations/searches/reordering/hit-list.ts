@@ -16,7 +16,7 @@ export function hitsOf(body: Buffer): readonly Buffer[] {
 }
 
 /** Changes to an answer. */
-export interface AnswerChange {
+interface AnswerChange {
   readonly hits: readonly Buffer[]
   /** Functions from the present to the new value, by name of a member with a number. */
   readonly numbers: Readonly<Record<string, (present: number) => number>>
@@ -27,7 +27,7 @@ export interface AnswerChange {
 }
 
 /** The time that a service took. */
-export interface Stage {
+interface Stage {
   readonly name: 'search > rerank' | 'search > personalize'
   readonly ms: number
 }

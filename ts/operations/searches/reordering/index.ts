@@ -6,11 +6,11 @@ import { personalizationOf, type WantedPersonalization } from './personalize.js'
 import { type Reordering, rerankingOf, type WantedRerank } from './rerank.js'
 
 export { changedResults } from './hit-list.js'
-export { type Personalized, personalized, requirePersonalization } from './personalize.js'
+export { personalized, requirePersonalization } from './personalize.js'
 export { bufferOf, type Reordering } from './rerank.js'
 
 /** The parameters of a search that reorder its hits. */
-export interface WantedOrder {
+interface WantedOrder {
   readonly rerank: WantedRerank | null
   readonly personalize: WantedPersonalization | null
 }

@@ -4,13 +4,13 @@
  */
 
 /** A byte range. */
-export interface Slice {
+interface Slice {
   readonly start: number
   readonly end: number
 }
 
 /** A member of an object: from its name to the end of its value. */
-export interface MemberSlice extends Slice {
+interface MemberSlice extends Slice {
   readonly name: string
   readonly valueStart: number
 }

@@ -52,7 +52,7 @@ export async function personalizationOf(
   }
 }
 
-export interface Personalized {
+interface Personalized {
   /** Texts of the searches that found the hits. */
   readonly queries: readonly (string | null)[]
   readonly userContext: string

@@ -14,13 +14,13 @@ const LETTERS_MIN = 2
 const LETTERS_MAX = 30
 
 /** The ends of all readings of the first characters of a word, as a set of offsets in the text. */
-export type Reached = number
+type Reached = number
 
 /** Set if the text ended within a syllable, or before the last one. Then any characters may follow. */
 const OPEN = 1 << 31
 
 /** How a word is read: as the text, or as a word that begins with it. */
-export type Reads = 'complete' | 'beginning'
+type Reads = 'complete' | 'beginning'
 
 const LATIN = /^[a-z]+$/
 

@@ -71,7 +71,7 @@ const RANKS_PER_SCORE = 8
 const MISSING_DIVISOR = 4
 
 /** Natural logarithm of a number of at least 1. The result of `Math.log` differs between machines. */
-export function ln(value: number): number {
+function ln(value: number): number {
   let halvings = 0
   let rest = value
   while (rest >= 2) {

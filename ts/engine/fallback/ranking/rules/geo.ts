@@ -16,7 +16,7 @@ const BUCKET_MAX = 1000
 const MANY_CANDIDATES = 1000
 
 /** Reference point and direction. */
-export interface GeoSort {
+interface GeoSort {
   readonly target: GeoPoint
   readonly ascending: boolean
 }

@@ -30,7 +30,7 @@ export type SortCriterion =
   | { readonly kind: 'geo'; readonly target: GeoPoint; readonly ascending: boolean }
 
 /** The parts of a search that determine its rules. */
-export interface SearchedBy {
+interface SearchedBy {
   /** The query words; null without a query. */
   readonly words: {
     readonly resolver: TermResolver

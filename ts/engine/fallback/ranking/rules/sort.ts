@@ -10,7 +10,7 @@ import type { Column } from '../../facets/columns.js'
 import type { RankingRule } from '../rule.js'
 
 /** A field and a direction. */
-export interface SortField {
+interface SortField {
   readonly field: string
   readonly ascending: boolean
 }

@@ -19,7 +19,7 @@ import {
 } from '../facets.js'
 import type { RankedQuery } from './query.js'
 
-export interface IndexCandidates {
+interface IndexCandidates {
   readonly uid: string
   /** Union over all queries of the index. */
   readonly found: DocSet

@@ -10,7 +10,7 @@ import type { Candidate, RankedQuery } from './query.js'
 const compareCandidates = (a: Candidate, b: Candidate): number =>
   compareValues(a, b) || a.query.position - b.query.position
 
-export interface Dropped {
+interface Dropped {
   readonly index: OpenIndex
   readonly docid: number
 }

@@ -11,7 +11,7 @@ import { HARD, type Token } from '../../analysis/tokenize.js'
 import { isWordToken, type TextMatch } from './matches.js'
 
 /** UTF-16 offsets of the displayed part. */
-export interface CropWindow {
+interface CropWindow {
   readonly start: number
   readonly end: number
 }
