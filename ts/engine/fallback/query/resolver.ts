@@ -10,11 +10,11 @@ import { covers } from '../fields/patterns.js'
 import type { IndexData } from '../index-data/index-data.js'
 import { PINYIN_PAIRS_MAX, SPLIT_COMPLETIONS_MAX } from '../limits.js'
 import { type FieldLengths, fieldLengths } from '../postings/field-lengths.js'
+import { mergedLists } from '../postings/merged-lists.js'
 import {
   documentCount,
   EMPTY_LIST,
   find,
-  mergedLists,
   occurrencesEnd,
   occurrencesStart,
   type PostingList,

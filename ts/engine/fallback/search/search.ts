@@ -161,7 +161,9 @@ function rankBy(
   const result = request.scaling?.sort(sorting) ?? bucketSort(sorting)
   const counted = candidates.documents
   const all = exhaustive && distinct !== null ? new Distinct(distinct) : null
-  for (const docid of docids) {
+  const countsAll =
+    distinct === null && request.rankingScoreThreshold === null && request.scaling === undefined
+  for (const docid of countsAll ? [] : docids) {
     // Skip documents that a better hit already excluded: they must not exclude others.
     if (!result.isCandidate(docid) || all?.keep(docid) === false) counted.delete(docid)
   }

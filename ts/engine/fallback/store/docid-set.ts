@@ -79,6 +79,17 @@ export class DocSet {
     return total
   }
 
+  /** Returns a function that numbers the docids of this set in ascending order, from 0. The set must not change. */
+  places(): (docid: number) => number {
+    const { words } = this
+    const before = new Uint32Array(words.length)
+    for (let at = 1; at < words.length; at++) before[at] = before[at - 1]! + bitCount(words[at - 1]!)
+    return (docid) => {
+      const at = docid >>> 5
+      return before[at]! + bitCount(words[at]! & ((1 << (docid & 31)) - 1))
+    }
+  }
+
   /** Docids in ascending order. */
   toArray(): Uint32Array {
     const docids = new Uint32Array(this.count())

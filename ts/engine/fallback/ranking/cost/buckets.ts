@@ -27,18 +27,9 @@ export function rankByCost(
     if (graph === null) return
     const table = new CostTable(rule, graph, docids)
     yield* table.work()
-    const byCost = new Map<number, number[]>()
-    for (let at = 0; at < docids.length; at++) {
-      const cost = table.totals[at]!
-      const list = byCost.get(cost)
-      if (list === undefined) byCost.set(cost, [at])
-      else list.push(at)
-    }
-    const costs = [...byCost.keys()].sort((a, b) => a - b)
-    for (const cost of costs) {
-      const rows = byCost.get(cost)!
-      const bucket = Uint32Array.from(rows, (at) => docids[at]!)
-      yield cost >= NEVER
+    for (const { cost, rows } of rowsByCost(table.totals)) {
+      const bucket = rows.length === docids.length ? docids : picked(docids, rows)
+      yield cost === NEVER
         ? ({ docids: bucket, graph, detail: detailOf(table.costMax, table.costMax) } satisfies Bucket)
         : {
             docids: bucket,
@@ -47,4 +38,41 @@ export function rankByCost(
           }
     }
   }
+}
+
+function picked(docids: Uint32Array, rows: Uint32Array): Uint32Array {
+  const chosen = new Uint32Array(rows.length)
+  for (let at = 0; at < rows.length; at++) chosen[at] = docids[rows[at]!]!
+  return chosen
+}
+
+/** Yields the rows of each cost, lowest cost first; rows ascend. A counting sort. */
+function* rowsByCost(totals: Uint16Array): Generator<{ readonly cost: number; readonly rows: Uint32Array }> {
+  let [least, most] = [NEVER, 0]
+  for (let row = 0; row < totals.length; row++) {
+    const total = totals[row]!
+    if (total < least) least = total
+    if (total > most && total !== NEVER) most = total
+  }
+  // The last slot is for documents that no reading matches.
+  const never = Math.max(0, most - least + 1)
+  const starts = new Uint32Array(never + 2)
+  for (let row = 0; row < totals.length; row++) {
+    const after = 1 + (totals[row] === NEVER ? never : totals[row]! - least)
+    starts[after] = starts[after]! + 1
+  }
+  for (let slot = 0; slot <= never; slot++) starts[slot + 1] = starts[slot + 1]! + starts[slot]!
+  const rows = new Uint32Array(totals.length)
+  const next = starts.slice()
+  for (let row = 0; row < totals.length; row++) {
+    const slot = totals[row] === NEVER ? never : totals[row]! - least
+    rows[next[slot]!] = row
+    next[slot] = next[slot]! + 1
+  }
+  for (let slot = 0; slot <= never; slot++)
+    if (starts[slot]! < starts[slot + 1]!)
+      yield {
+        cost: slot === never ? NEVER : least + slot,
+        rows: rows.subarray(starts[slot], starts[slot + 1]),
+      }
 }

@@ -7,6 +7,8 @@ export const NEVER = 0xffff
 
 /** Costs of reading `to` after `from` (null at the start). */
 export interface CostRule {
+  /** True if costs depend on `from`, not only on `to`. */
+  readonly readsPrevious: boolean
   /** Highest cost of any alternative, whether or not a document has it. */
   costMax(from: TermNode | null, to: TermNode): number
   /** Cost of each document in `docids`, or `NEVER`. */

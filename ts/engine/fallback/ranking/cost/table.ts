@@ -4,23 +4,33 @@ import { type CostRule, NEVER } from './rule.js'
 
 /** Prefix of a reading, shared by all documents that chose it. */
 interface Claim {
-  readonly children: Map<number, { readonly step: PathStep; readonly claim: Claim }>
+  /** Number of the successor, times `NEVER + 1`, plus the cost of the step to it. -1 for the start. */
+  readonly key: number
+  readonly step: PathStep | null
+  readonly children: Map<number, Claim>
+  /** The child that was chosen last: neighbouring documents often choose the same. */
+  latest: Claim | null
 }
+
+/** Costs of the steps to a successor; null for the end. */
+type Edge = { readonly to: number; readonly costs: Uint16Array; readonly rest: Uint16Array } | null
 
 /** Costs of each reading step for each document. */
 export class CostTable {
   costMax = 0
   /** Cost of each document, `NEVER` if no reading matches. */
   totals: Uint16Array = new Uint16Array(0)
-  private readonly steps: CostRule
+  private readonly rule: CostRule
   private readonly graph: QueryGraph
   private readonly docids: Uint32Array
-  /** Edge costs by `from * (nodes + 1) + to`; `from` is -1 for the start. */
-  private readonly edges = new Map<number, Uint16Array>()
+  /** Edges of each node in the order of its successors, at the number of the node plus 1; 0 is the start. */
+  private readonly edges: Edge[][] = []
+  /** Costs of the steps to each node, for a rule that does not read the node before. */
+  private readonly costsTo: (Uint16Array | undefined)[] = []
   private readonly best: Uint16Array[]
 
-  constructor(steps: CostRule, graph: QueryGraph, docids: Uint32Array) {
-    this.steps = steps
+  constructor(rule: CostRule, graph: QueryGraph, docids: Uint32Array) {
+    this.rule = rule
     this.graph = graph
     this.docids = docids
     this.best = new Array<Uint16Array>(graph.nodes.length)
@@ -50,32 +60,33 @@ export class CostTable {
     return Math.max(
       0,
       ...successors.map((to) =>
-        to === END ? 0 : this.steps.costMax(from, this.graph.nodes[to]!) + costMaxes[to]!,
+        to === END ? 0 : this.rule.costMax(from, this.graph.nodes[to]!) + costMaxes[to]!,
       ),
     )
   }
 
-  private edge(from: number, to: number): Uint16Array {
-    const key = (from + 1) * (this.graph.nodes.length + 1) + to
-    let costs = this.edges.get(key)
-    if (costs === undefined) {
-      const { nodes } = this.graph
-      costs = this.steps.costs(from === -1 ? null : nodes[from]!, nodes[to]!, this.docids)
-      this.edges.set(key, costs)
-    }
-    return costs
+  private costs(from: number, to: number): Uint16Array {
+    const { rule, docids } = this
+    const { nodes } = this.graph
+    if (rule.readsPrevious) return rule.costs(from === -1 ? null : nodes[from]!, nodes[to]!, docids)
+    this.costsTo[to] ??= rule.costs(null, nodes[to]!, docids)
+    return this.costsTo[to]
   }
 
   private *cheapest(from: number, successors: readonly number[]): Generator<null, Uint16Array> {
     const cheapest = new Uint16Array(this.docids.length).fill(NEVER)
+    const edges: Edge[] = []
+    this.edges[from + 1] = edges
     for (const to of successors) {
       if (to === END) {
+        edges.push(null)
         cheapest.fill(0)
         continue
       }
-      const [costs, rest] = [this.edge(from, to), this.best[to]!]
+      const [costs, rest] = [this.costs(from, to), this.best[to]!]
+      edges.push({ to, costs, rest })
       for (let at = 0; at < cheapest.length; at++) {
-        const total = Math.min(costs[at]! + rest[at]!, NEVER)
+        const total = costs[at]! + rest[at]!
         if (total < cheapest[at]!) cheapest[at] = total
       }
       yield null
@@ -84,48 +95,49 @@ export class CostTable {
   }
 
   /** Readings that claim these documents, in order of discovery. */
-  paths(rows: readonly number[]): PathStep[][] {
-    const root: Claim = { children: new Map() }
-    for (const at of rows) this.claim(root, at)
+  paths(rows: Uint32Array): PathStep[][] {
+    const root: Claim = { key: -1, step: null, children: new Map(), latest: null }
+    for (let at = 0; at < rows.length; at++) this.claim(root, rows[at]!)
     const found: PathStep[][] = []
-    const collect = (claim: Claim, path: readonly PathStep[]): void => {
-      if (claim.children.size === 0) {
-        found.push([...path])
-        return
-      }
-      const children = [...claim.children].sort(([a], [b]) => a - b)
-      for (const [, { step, claim: next }] of children) collect(next, [...path, step])
+    const collect = ({ children }: Claim, path: readonly PathStep[]): void => {
+      if (children.size === 0) found.push([...path])
+      const inOrder = [...children.values()].sort((a, b) => a.key - b.key)
+      for (const child of inOrder) collect(child, [...path, child.step!])
     }
     collect(root, [])
     return found
   }
 
-  private claim(root: Claim, at: number): void {
+  private claim(root: Claim, row: number): void {
     let claim = root
-    let from = -1
-    let left = this.totals[at]!
-    let successors = this.graph.first
+    let edges = this.edges[0]!
+    let left = this.totals[row]!
     for (;;) {
-      const nth = successors.findIndex(
-        (to) => to === END || this.edge(from, to)[at]! + this.best[to]![at]! === left,
-      )
-      const to = successors[nth]
-      if (to === undefined || to === END) return
-      const cost = this.edge(from, to)[at]!
-      const key = nth * (NEVER + 1) + cost
-      let next = claim.children.get(key)
-      if (next === undefined) {
-        const node = this.graph.nodes[to]!
-        next = {
-          step: { node, kinds: this.steps.narrowed(node, cost) },
-          claim: { children: new Map() },
-        }
-        claim.children.set(key, next)
+      let nth = 0
+      for (; nth < edges.length; nth++) {
+        const edge = edges[nth]!
+        if (edge === null || edge.costs[row]! + edge.rest[row]! === left) break
       }
-      claim = next.claim
+      const edge = edges[nth]
+      if (edge === undefined || edge === null) return
+      const cost = edge.costs[row]!
+      claim = this.child(claim, nth, edge.to, cost)
       left -= cost
-      from = to
-      successors = this.graph.successors[to]!
+      edges = this.edges[edge.to + 1]!
     }
+  }
+
+  private child(claim: Claim, nth: number, to: number, cost: number): Claim {
+    const key = nth * (NEVER + 1) + cost
+    if (claim.latest?.key === key) return claim.latest
+    let child = claim.children.get(key)
+    if (child === undefined) {
+      const node = this.graph.nodes[to]!
+      const step = { node, kinds: this.rule.narrowed(node, cost) }
+      child = { key, step, children: new Map(), latest: null }
+      claim.children.set(key, child)
+    }
+    claim.latest = child
+    return child
   }
 }

@@ -1,5 +1,6 @@
 /** Scores documents for the terms of a query. */
-import { mergedLists, type PostingList } from '../../postings/postings.js'
+import { mergedLists } from '../../postings/merged-lists.js'
+import type { PostingList } from '../../postings/postings.js'
 import type { QueryGraph, TermNode } from '../../query/graph.js'
 import type { TermResolver } from '../../query/resolver.js'
 import type { Term } from '../../query/term.js'

@@ -19,13 +19,13 @@ export function attributeRankRule(data: IndexData, resolver: TermResolver): Rank
     : Math.max(0, new Set(settings.searchableAttributes).size - 1)
   return rankByCost(
     {
+      readsPrevious: false,
       costMax: (_, to) => weightMax * widthOf(to),
       costs: (_, to, docids) => {
         const { searched } = resolver
-        return occurrenceCosts(resolver, to, docids, (occurrence) => {
-          const field = occurrence >>> 16
-          return searched === null || searched[field] === 1 ? weights[field]! * widthOf(to) : NEVER
-        })
+        const ofField = (weight: number, field: number): number =>
+          searched === null || searched[field] === 1 ? Math.min(weight * widthOf(to), NEVER) : NEVER
+        return occurrenceCosts(resolver, to, docids, { by: 'field', costs: weights.map(ofField) })
       },
       narrowed: (to) => to.kinds,
     },

@@ -7,14 +7,14 @@
  */
 import type { IndexData } from '../../index-data/index-data.js'
 import { LENGTH_COUNTED_MAX } from '../../limits.js'
-import { find, occurrencesEnd, occurrencesStart } from '../../postings/postings.js'
+import { ListCursor } from '../../postings/list-cursor.js'
 import { exactWords, type QueryGraph, type TermNode } from '../../query/graph.js'
 import type { PhraseWords } from '../../query/parse.js'
 import type { TermResolver } from '../../query/resolver.js'
-import { bucketedPosition } from '../../store/buckets.js'
+import { positionBucket } from '../../store/buckets.js'
 import type { RankingRule } from '../rule.js'
 
-/** A word and its bucketed position in the query. */
+/** A word and its position in the query. */
 interface ExactWord {
   readonly word: string
   readonly position: number
@@ -35,67 +35,86 @@ function exactReading(graph: QueryGraph): { words: ExactWord[]; positions: numbe
     const { node, words: own } = byId.get(id)!
     positions += node.lastPosition - node.firstPosition + 1
     for (const [step, word] of own.entries())
-      if (word !== null) words.push({ word, position: bucketedPosition(node.firstPosition + step) })
+      if (word !== null) words.push({ word, position: node.firstPosition + step })
   }
   return words.length === 0 ? null : { words, positions }
 }
 
-/** Searched fields of a document that contain all words, if each word is also at its position in some field. */
-function fieldsHolding(
-  resolver: TermResolver,
-  words: readonly ExactWord[],
-  docid: number,
-): Set<number> | null {
-  let fields: Set<number> | null = null
-  for (const { word, position } of words) {
-    const list = resolver.list(word)
-    const nth = find(list, docid)
-    if (nth === -1) return null
-    const here = new Set<number>()
-    let isInPosition = false
-    for (let at = occurrencesStart(list, nth); at < occurrencesEnd(list, nth); at++) {
-      const occurrence = list[at]!
-      const field = occurrence >>> 16
-      if (resolver.searched === null || resolver.searched[field] === 1) here.add(field)
-      if (bucketedPosition(occurrence & 0xffff) === position) isInPosition = true
-    }
-    if (!isInPosition) return null
-    fields = fields === null ? here : intersection(fields, here)
-    if (fields.size === 0) return null
+/** Finds the fields that contain all words, along ascending docids. */
+class ExactFields {
+  private readonly searched: Uint8Array | null
+  private readonly words: readonly { readonly cursor: ListCursor; readonly bucket: number }[]
+  private fields: number[] = []
+  private fieldsBefore: number[] = []
+
+  constructor(resolver: TermResolver, words: readonly ExactWord[]) {
+    this.searched = resolver.searched
+    this.words = words.map(({ word, position }) => ({
+      cursor: new ListCursor(resolver.list(word)),
+      bucket: positionBucket(position),
+    }))
   }
-  return fields
+
+  /** Searched fields that contain all words, if each word is also at its position in some field; otherwise null. */
+  of(docid: number): readonly number[] | null {
+    for (const { cursor } of this.words) if (!cursor.seek(docid)) return null
+    for (const [nth, { cursor, bucket }] of this.words.entries()) {
+      ;[this.fields, this.fieldsBefore] = [this.fieldsBefore, this.fields]
+      if (!this.collect(cursor, bucket, nth === 0) || this.fields.length === 0) return null
+    }
+    return this.fields
+  }
+
+  /** Collects the fields of a word that also contain the words before. @returns true if it is at its position */
+  private collect({ list, from, to }: ListCursor, bucket: number, isFirst: boolean): boolean {
+    const { searched, fields, fieldsBefore } = this
+    fields.length = 0
+    let isInPosition = false
+    let latest = -1
+    for (let at = from; at < to; at++) {
+      const occurrence = list[at]!
+      if (positionBucket(occurrence & 0xffff) === bucket) isInPosition = true
+      const field = occurrence >>> 16
+      if (field === latest) continue
+      latest = field
+      if ((searched === null || searched[field] === 1) && (isFirst || fieldsBefore.includes(field)))
+        fields.push(field)
+    }
+    return isInPosition
+  }
 }
 
-function intersection(left: ReadonlySet<number>, right: ReadonlySet<number>): Set<number> {
-  return new Set([...left].filter((item) => right.has(item)))
-}
-
-function hasLength(index: IndexData, docid: number, fields: ReadonlySet<number>, words: number): boolean {
+function hasLength(index: IndexData, docid: number, fields: readonly number[], words: number): boolean {
   const pairs = index.text.lengths[docid]
   if (pairs === undefined || words > LENGTH_COUNTED_MAX) return false
   for (let at = 0; at < pairs.length; at += 2)
-    if (pairs[at + 1] === words && fields.has(pairs[at]!)) return true
+    if (pairs[at + 1] === words && fields.includes(pairs[at]!)) return true
   return false
 }
+
+const RANK_MAX = 3
 
 export function exactAttributeRule(resolver: TermResolver): RankingRule {
   return function* (docids, graph) {
     const reading = graph === null ? null : exactReading(graph)
-    const byRank: [number[], number[], number[]] = [[], [], []]
-    for (const docid of docids) {
-      const fields = reading === null ? null : fieldsHolding(resolver, reading.words, docid)
-      const rank =
-        fields === null || reading === null
-          ? 1
-          : hasLength(resolver.index, docid, fields, reading.positions)
-            ? 3
-            : 2
-      byRank[rank - 1]!.push(docid)
+    const ranks = new Uint8Array(docids.length).fill(1)
+    const counts: Record<1 | 2 | 3, number> = { 1: docids.length, 2: 0, 3: 0 }
+    if (reading !== null) {
+      const exact = new ExactFields(resolver, reading.words)
+      for (let at = 0; at < docids.length; at++) {
+        const docid = docids[at]!
+        const fields = exact.of(docid)
+        if (fields === null) continue
+        const rank = hasLength(resolver.index, docid, fields, reading.positions) ? RANK_MAX : 2
+        ranks[at] = rank
+        counts[rank]++
+        counts[1]--
+      }
     }
-    for (const rank of [3, 2, 1] as const) {
-      const bucket = byRank[rank - 1]!
-      if (bucket.length > 0)
-        yield { docids: Uint32Array.from(bucket), graph, detail: { rule: 'exactAttribute', rank, max: 3 } }
-    }
+    for (const rank of [RANK_MAX, 2, 1] as const)
+      if (counts[rank] > 0) {
+        const bucket = counts[rank] === docids.length ? docids : docids.filter((_, at) => ranks[at] === rank)
+        yield { docids: bucket, graph, detail: { rule: 'exactAttribute', rank, max: RANK_MAX } }
+      }
   }
 }

@@ -13,13 +13,18 @@ import type { RankingRule } from '../rule.js'
 export function exactWordsRule(resolver: TermResolver): RankingRule {
   return rankByCost(
     {
+      readsPrevious: false,
       costMax: (_, to) => widthOf(to),
       costs: (_, to, docids) => {
         const exact = exactWords(to) === null ? new DocSet(0) : resolver.exactDocuments(to.term)
         const documents = resolver.documentsOf(to.term, to.kinds)
-        return Uint16Array.from(docids, (docid) =>
-          exact.has(docid) ? 0 : documents.has(docid) ? widthOf(to) : NEVER,
-        )
+        const costs = new Uint16Array(docids.length)
+        const otherwise = widthOf(to)
+        for (let at = 0; at < docids.length; at++) {
+          const docid = docids[at]!
+          costs[at] = exact.has(docid) ? 0 : documents.has(docid) ? otherwise : NEVER
+        }
+        return costs
       },
       narrowed: (to, cost) => (cost === 0 ? { typoCounts: 0b001, exactOnly: true } : to.kinds),
     },

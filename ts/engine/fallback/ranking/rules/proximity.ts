@@ -6,9 +6,9 @@
  * 4. Phrases, splits and synonyms count from their last and first word, and only in order.
  */
 
-import { find, occurrencesEnd, occurrencesStart, type PostingList } from '../../postings/postings.js'
 import { type TermNode, widthOf } from '../../query/graph.js'
-import type { Occurrences, TermResolver } from '../../query/resolver.js'
+import { NodeCursor, type Run } from '../../query/node-cursor.js'
+import type { TermResolver } from '../../query/resolver.js'
 import { type CostRule, NEVER, rankByCost } from '../cost/index.js'
 import type { Bucket, RankingRule, ScoreDetail } from '../rule.js'
 import { AttributePairs } from './attribute-pairs.js'
@@ -19,15 +19,18 @@ const FAR = 3
 export function proximityRule(resolver: TermResolver): RankingRule {
   return rankByCost(
     {
+      readsPrevious: true,
       costMax,
       costs: (from, to, docids) => {
         const costs = farCosts(resolver, from, to, docids)
         if (!adjacent(from, to)) return costs
         const base = widthOf(to) - 1
-        const left = resolver.occurrences(from.term, from.kinds)
-        const right = resolver.occurrences(to.term, to.kinds)
+        const left = new NodeCursor(resolver.occurrences(from.term, from.kinds), 'last')
+        const right = new NodeCursor(resolver.occurrences(to.term, to.kinds), 'first')
         for (let at = 0; at < docids.length; at++) {
-          const near = pairDistance(left, right, docids[at]!)
+          const docid = docids[at]!
+          if (!left.seek(docid) || !right.seek(docid)) continue
+          const near = pairDistance(left, right)
           if (near < FAR) costs[at] = base + near
         }
         return costs
@@ -75,6 +78,7 @@ function pairCosts(
   orders: readonly ('forward' | 'backward')[],
 ): CostRule {
   return {
+    readsPrevious: true,
     costMax,
     costs: (from, to, docids) => {
       const costs = farCosts(resolver, from, to, docids)
@@ -100,7 +104,9 @@ function farCosts(
 ): Uint16Array {
   const documents = resolver.documentsOf(to.term, to.kinds)
   const farCost = widthOf(to) - 1 + (adjacent(from, to) ? FAR : 0)
-  return Uint16Array.from(docids, (docid) => (documents.has(docid) ? farCost : NEVER))
+  const costs = new Uint16Array(docids.length)
+  for (let at = 0; at < docids.length; at++) costs[at] = documents.has(docids[at]!) ? farCost : NEVER
+  return costs
 }
 
 const adjacent = (from: TermNode | null, to: TermNode): from is TermNode =>
@@ -115,58 +121,22 @@ const detail = (cost: number, costMax: number): ScoreDetail => ({
   max: costMax + 1,
 })
 
-/** Returns 0 for neighbours in order, at most `FAR`. */
-function pairDistance(left: Occurrences, right: Occurrences, docid: number): number {
-  const lefts = occurrencesIn(left, docid, 'last')
-  if (lefts.all.length === 0) return FAR
-  const rights = occurrencesIn(right, docid, 'first')
-  if (rights.all.length === 0) return FAR
-  const forward = leastDistance(lefts.all, rights.all) - 1
+/** Returns 0 for neighbours in order, at most `FAR`. Both nodes are at the same document. */
+function pairDistance(left: NodeCursor, right: NodeCursor): number {
+  const forward = leastDistance(left.all, right.all) - 1
   if (forward === 0) return 0
-  return Math.min(forward, leastDistance(rights.reversible, lefts.reversible), FAR)
-}
-
-interface NodeOccurrences {
-  /** Ascending. */
-  readonly all: Uint32Array
-  /** Occurrences that also count in reverse order. */
-  readonly reversible: Uint32Array
-}
-
-const NONE = new Uint32Array(0)
-
-function occurrencesIn(occurrences: Occurrences, docid: number, side: 'first' | 'last'): NodeOccurrences {
-  const reversible = listedIn(occurrences.words, docid)
-  const others: Uint32Array[] = []
-  const completions = listedIn(occurrences.completions, docid)
-  if (completions.length > 0) others.push(completions)
-  for (const phrase of occurrences.phrases)
-    if (phrase.documents.has(docid)) others.push(listedIn(phrase[side], docid))
-  if (others.length === 0) return { all: reversible, reversible }
-  const all = new Uint32Array(others.reduce((sum, part) => sum + part.length, reversible.length))
-  all.set(reversible)
-  let filled = reversible.length
-  for (const part of others) {
-    all.set(part, filled)
-    filled += part.length
-  }
-  return { all: all.sort(), reversible }
-}
-
-function listedIn(list: PostingList, docid: number): Uint32Array {
-  if (list[0] === 0) return NONE
-  const nth = find(list, docid)
-  return nth === -1 ? NONE : list.subarray(occurrencesStart(list, nth), occurrencesEnd(list, nth))
+  return Math.min(forward, leastDistance(right.reversible, left.reversible), FAR)
 }
 
 /** Smallest distance from an occurrence in `lefts` to a later occurrence in `rights` in the same field. */
-function leastDistance(lefts: Uint32Array, rights: Uint32Array): number {
+function leastDistance(lefts: Run, rights: Run): number {
   let least = Number.POSITIVE_INFINITY
-  let next = 0
-  for (const right of rights) {
-    while (next < lefts.length && lefts[next]! < right) next++
-    if (next === 0) continue
-    const left = lefts[next - 1]!
+  let next = lefts.from
+  for (let at = rights.from; at < rights.to; at++) {
+    const right = rights.list[at]!
+    while (next < lefts.to && lefts.list[next]! < right) next++
+    if (next === lefts.from) continue
+    const left = lefts.list[next - 1]!
     if (right - left < least && right >>> 16 === left >>> 16) least = right - left
   }
   return least

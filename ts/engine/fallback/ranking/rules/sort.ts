@@ -24,43 +24,88 @@ export function sortRule(column: Column | undefined, { field, ascending }: SortF
       return
     }
     const best = bestGroups(column, docids, ascending)
-    const ranks = column.ranks
-    const order = Array.from(docids.keys()).filter((at) => best[at] !== -1)
-    const key = (at: number): number => {
-      const group = best[at]!
-      const rank = ranks[group]!
-      return ascending ? rank : (column.isNumber(group) ? 0 : column.groups) + column.groups - 1 - rank
-    }
-    const keys = Float64Array.from(docids.keys(), (at) => (best[at] === -1 ? Number.NaN : key(at)))
-    order.sort((a, b) => keys[a]! - keys[b]! || a - b)
-    for (let from = 0; from < order.length; ) {
-      let to = from + 1
-      while (to < order.length && keys[order[to]!] === keys[order[from]!]) to++
-      const group = best[order[from]!]!
+    for (const { group, docids: equal } of byGroup(column, docids, best, ascending)) {
       const value = column.isNumber(group) ? column.numbers[group]! : column.forms[group]!
-      yield {
-        docids: Uint32Array.from(order.slice(from, to), (at) => docids[at]!),
-        graph,
-        detail: { rule: 'sort', field, ascending, value },
-      }
-      from = to
+      yield { docids: equal, graph, detail: { rule: 'sort', field, ascending, value } }
     }
-    const rest = docids.filter((_, at) => best[at] === -1)
+    const rest = docids.filter((_, at) => best[at] === NO_GROUP)
     if (rest.length > 0) yield { docids: rest, graph, detail: none }
   }
 }
 
-/** The best group of each document, -1 without a value. */
+const NO_GROUP = -1
+
+/** The best group of each document, `NO_GROUP` without a value. */
 function bestGroups(column: Column, docids: Uint32Array, ascending: boolean): Int32Array {
   const ranks = column.ranks
-  return Int32Array.from(docids, (docid) => {
-    let best = -1
-    for (const entry of column.entries(docid)) {
-      const group = column.groupOf[entry]!
-      if (best === -1) best = group
-      else if (column.isNumber(group) !== column.isNumber(best)) best = column.isNumber(group) ? group : best
-      else if (ascending ? ranks[group]! < ranks[best]! : ranks[group]! > ranks[best]!) best = group
+  const best = new Int32Array(docids.length).fill(NO_GROUP)
+  for (let at = 0; at < docids.length; at++) {
+    const row = column.at(docids[at]!)
+    if (row === undefined) continue
+    if (typeof row === 'number') best[at] = column.groupOf[row]!
+    else best[at] = bestOf(column, row, ranks, ascending)
+  }
+  return best
+}
+
+function bestOf(column: Column, entries: readonly number[], ranks: Uint32Array, ascending: boolean): number {
+  let best = NO_GROUP
+  for (const entry of entries) {
+    const group = column.groupOf[entry]!
+    if (best === NO_GROUP) best = group
+    else if (column.isNumber(group) !== column.isNumber(best)) best = column.isNumber(group) ? group : best
+    else if (ascending ? ranks[group]! < ranks[best]! : ranks[group]! > ranks[best]!) best = group
+  }
+  return best
+}
+
+/**
+ * Yields the documents of each group in the order of the groups. Documents keep their order.
+ * @param best group of each document
+ */
+function* byGroup(
+  column: Column,
+  docids: Uint32Array,
+  best: Int32Array,
+  ascending: boolean,
+): Generator<{ readonly group: number; readonly docids: Uint32Array }> {
+  // Slots number the groups of these documents, which may be few of a large column.
+  const slots = new Map<number, number>()
+  const slotOf = new Int32Array(docids.length)
+  for (let at = 0; at < docids.length; at++) {
+    const group = best[at]!
+    let slot = slots.get(group)
+    if (slot === undefined) {
+      slot = slots.size
+      slots.set(group, slot)
     }
-    return best
-  })
+    slotOf[at] = slot
+  }
+  const ends = new Uint32Array(slots.size + 1)
+  for (let at = 0; at < docids.length; at++) ends[slotOf[at]! + 1] = ends[slotOf[at]! + 1]! + 1
+  for (let slot = 0; slot < slots.size; slot++) ends[slot + 1] = ends[slot + 1]! + ends[slot]!
+  const grouped = new Uint32Array(docids.length)
+  const next = ends.slice()
+  for (let at = 0; at < docids.length; at++) {
+    const slot = slotOf[at]!
+    grouped[next[slot]!] = docids[at]!
+    next[slot] = next[slot]! + 1
+  }
+  for (const group of inOrder(column, [...slots.keys()], ascending)) {
+    const slot = slots.get(group)!
+    yield { group, docids: grouped.subarray(ends[slot], ends[slot + 1]) }
+  }
+}
+
+/** Sorts groups: numbers first in both directions. `NO_GROUP` is left out. */
+function inOrder(column: Column, groups: readonly number[], ascending: boolean): number[] {
+  const ranks = column.ranks
+  const keyOf = (group: number): number =>
+    ascending
+      ? ranks[group]!
+      : (column.isNumber(group) ? 0 : column.groups) + column.groups - 1 - ranks[group]!
+  const found = groups.filter((group) => group !== NO_GROUP)
+  // Numbers are sorted natively, so a key carries the place of its group.
+  const keys = Float64Array.from(found, (group, at) => keyOf(group) * found.length + at).sort()
+  return Array.from(keys, (key) => found[key % found.length]!)
 }

@@ -17,6 +17,7 @@ const joiningCost = (node: TermNode): number => (node.term.spec.ngram === null ?
 export function typoRule(resolver: TermResolver): RankingRule {
   return rankByCost(
     {
+      readsPrevious: false,
       costMax: (_, to) => mostTypos(to.term, to.kinds) + joiningCost(to),
       costs: (_, to, docids) => {
         const costs = new Uint16Array(docids.length).fill(NEVER)

@@ -7,7 +7,7 @@
 
 import { widthOf } from '../../query/graph.js'
 import type { TermResolver } from '../../query/resolver.js'
-import { bucketedPosition } from '../../store/buckets.js'
+import { BUCKET_POSITIONS } from '../../store/buckets.js'
 import { occurrenceCosts, rankByCost } from '../cost/index.js'
 import type { RankingRule } from '../rule.js'
 
@@ -25,21 +25,17 @@ function offsetCost(offset: number): number {
 export function wordPositionRule(resolver: TermResolver): RankingRule {
   return rankByCost(
     {
+      readsPrevious: false,
       costMax: (_, to) => OFFSET_COST_MAX * widthOf(to),
       costs: (_, to, docids) => {
         const ids = widthOf(to)
-        const known = new Map<number, number>()
-        return occurrenceCosts(resolver, to, docids, (occurrence) => {
-          const position = occurrence & 0xffff
-          let cost = known.get(position)
-          if (cost === undefined) {
-            const offset = Math.abs(bucketedPosition(position) - to.firstPosition)
-            cost = 0
-            for (let word = 0; word < ids; word++) cost += offsetCost(offset + word)
-            known.set(position, cost)
-          }
+        const costs = Uint16Array.from(BUCKET_POSITIONS, (position) => {
+          const offset = Math.abs(position - to.firstPosition)
+          let cost = 0
+          for (let word = 0; word < ids; word++) cost += offsetCost(offset + word)
           return cost
         })
+        return occurrenceCosts(resolver, to, docids, { by: 'position', costs })
       },
       narrowed: (to) => to.kinds,
     },
