@@ -97,6 +97,50 @@ test.serial('a composite embedder whose embedders make different vectors fails i
   t.is((await settings({ g: composite('/') })).status, 'succeeded')
 })
 
+/** Sources that `g` changes to → the vector of a document that they embed. */
+const longerSources: Readonly<Record<string, readonly [object, number]>> = {
+  rest: [{ ...single, dimensions: 3 }, 3],
+  ollama: [{ source: 'ollama', model: 'm', dimensions: 4 }, 4],
+  openAi: [{ source: 'openAi', apiKey: 'sk-1234' }, 1536],
+}
+for (const [name, [fields, dimensions]] of Object.entries(longerSources))
+  test.serial(`a change to ${name} with other dimensions drops the vectors of clients`, async (t) => {
+    const embedding = Array.from({ length: dimensions }, (_, at) => at + 1)
+    const answer: Answer = ({ path, body }) => {
+      if (path === '/api/embed') return { embeddings: [embedding] }
+      return Object.hasOwn(Object(body), 'input') ? { data: [{ embedding }] } : embedding
+    }
+    const { add, provider, search, settings, vectors } = await world(t, answer)
+    await settings({ g: { source: 'userProvided', dimensions: 2 } })
+    const regenerated = { embeddings: [[1, 2]], regenerate: true }
+    await add({ id: 1, _vectors: { g: [3, 4] } }, { id: 2, _vectors: { g: null } })
+    await add({ id: 3, t: 'red', _vectors: { g: regenerated } })
+    const longer = await settings({ g: { dimensions: 3 } })
+    t.is(longer.error.code, 'invalid_settings_embedders', 'no source makes vectors of three dimensions')
+    t.deepEqual(await vectors('1'), { g: { embeddings: [[3, 4]], regenerate: false } })
+
+    const url = name === 'ollama' ? `${provider.url}/api/embed` : provider.url
+    const changed = await settings({ g: { url, ...fields, ...template } })
+    t.is(changed.status, 'succeeded', JSON.stringify(changed.error))
+    t.is(provider.calls.length, 1, 'documents of `regenerate: false` are not embedded')
+    for (const id of ['1', '2']) t.deepEqual(await vectors(id), { g: { embeddings: [], regenerate: false } })
+    t.deepEqual(await vectors('3'), generated(embedding))
+    const hybrid = { embedder: 'g', semanticRatio: 1 }
+    const { body } = await search({ vector: embedding, hybrid, showRankingScore: true })
+    t.deepEqual(
+      body.hits.map(({ id, _rankingScore: score }) => [id, score]),
+      [
+        [3, 1],
+        [1, 0],
+        [2, 0],
+      ],
+    )
+    t.is((await add({ id: 1, _vectors: { g: embedding } })).status, 'succeeded')
+    t.deepEqual(await vectors('1'), { g: { embeddings: [embedding], regenerate: false } })
+    const back = await settings({ g: { source: 'userProvided', dimensions: 2 } })
+    t.is(back.error.code, 'invalid_settings_embedders')
+  })
+
 const fragmented = {
   source: 'rest',
   dimensions: 2,

@@ -41,15 +41,6 @@ const go: Suite = {
       ],
     },
     {
-      reason: 'Go: siftd refuses other `dimensions` of an embedder while vectors from documents are stored.',
-      tests: [
-        'TestIndex_UpdateSettingsEmbedders/TestIndexUpdateSettingsEmbeddersErr',
-        'TestIndex_UpdateSettingsEmbedders/TestIndexUpdateSettingsEmbeddersErr#01',
-        'TestIndex_UpdateSettingsEmbedders/TestIndexUpdateSettingsEmbeddersWithRestSource',
-        'TestIndex_UpdateSettingsEmbedders/TestIndexUpdateSettingsEmbeddersOllama',
-      ],
-    },
-    {
       reason: 'Go: the tests download a model of Hugging Face.',
       tests: [
         'TestIndex_UpdateSettingsEmbedders/TestIndexUpdateSettingsEmbeddersHuggingFace',

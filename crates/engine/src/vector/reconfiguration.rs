@@ -127,7 +127,7 @@ impl StagedVectors {
     /// Begins a change to the embedders of `settings`. `remakes` contains those that have to check or make vectors.
     ///
     /// # Errors
-    /// `invalid_settings_embedders` if vectors with other dimensions are stored.
+    /// `invalid_settings_embedders` if vectors with other dimensions are stored and the embedder remakes none.
     pub fn reconfigure(
         &self,
         settings: &Settings,
@@ -166,7 +166,8 @@ impl StagedVectors {
     }
 }
 
-/// Changes the settings of an embedder. With `remade`, vectors are regenerated unless excluded from that.
+/// Changes the settings of an embedder. With `remade`, vectors are regenerated unless excluded from that. Excluded ones
+/// are dropped if they have other dimensions.
 fn changed(old: &StagedEmbedder, embedder: Embedder, remade: bool) -> Result<StagedEmbedder> {
     if old.embedder.dimensions != embedder.dimensions {
         return with_other_dimensions(old, embedder, remade);
@@ -182,8 +183,7 @@ fn changed(old: &StagedEmbedder, embedder: Embedder, remade: bool) -> Result<Sta
 
 fn with_other_dimensions(old: &StagedEmbedder, embedder: Embedder, remade: bool) -> Result<StagedEmbedder> {
     let flags = old.flags();
-    let stays = if remade { &flags.embedded & &flags.skip_regenerate } else { flags.embedded.clone() };
-    if !stays.is_empty() {
+    if !remade && !flags.embedded.is_empty() {
         let length = |dimensions: Option<usize>| dimensions.map_or("unknown".to_owned(), |it| it.to_string());
         let message = format!(
             "`.embedders.{}.dimensions`: vectors of {} dimensions are stored; remove them before changing to {}",

@@ -302,16 +302,15 @@ function stateAfter(
 
 /**
  * Adapts an embedder to adapted settings. @throws OperationError if stored vectors do not allow it
- * @param remade true if its vectors are regenerated, except those that never are
+ * @param remade true if its vectors are regenerated, except those that never are. These are dropped if they have other
+ * dimensions.
  */
 function adapted(old: StagedEmbedder, embedder: Embedder, remade: boolean): StagedEmbedder {
   const wants = new Map(old.wants)
   const stored = new Set([...(old.base?.docids() ?? []), ...old.changes.keys()])
   const states = [...stored].map((docid) => [docid, stateOf(old, docid)] as const)
-  const hasVectors = states.some(
-    ([, state]) => (state?.rows.length ?? 0) > 0 && (!remade || state?.skipRegenerate === true),
-  )
-  if (hasVectors && old.embedder.dimensions !== embedder.dimensions)
+  const hasVectors = states.some(([, state]) => (state?.rows.length ?? 0) > 0)
+  if (hasVectors && !remade && old.embedder.dimensions !== embedder.dimensions)
     throw new OperationError(
       'invalid_settings_embedders',
       `\`.embedders.${embedder.name}.dimensions\`: vectors of ${old.embedder.dimensions} dimensions are ` +
