@@ -337,7 +337,7 @@ export const drives: readonly Drive[] = [
     },
   },
   {
-    of: 'multi-searches, one refused during parsing',
+    of: 'multi-searches, one refused during parsing, one for an unknown reranker',
     async run(server) {
       const remote = { indexUid: 'books', federationOptions: { remote: 'far' } }
       await server.post('/multi-search', {
@@ -347,21 +347,26 @@ export const drives: readonly Drive[] = [
         federation: {},
         queries: [{ indexUid: 'films', showRankingScore: true }, remote],
       })
+      await server.post('/multi-search', {
+        federation: { rerank: { model: 'm' } },
+        queries: [{ indexUid: 'films' }],
+      })
       await server.post('/multi-search', { queries: [{ q: 'x' }] })
     },
     events: {
       'Documents Searched by Multi-Search POST': {
-        'requests.total_received': 3,
+        'requests.total_received': 4,
         'requests.total_succeeded': 2,
-        'requests.total_failed': 1,
-        'searches.avg_search_count': 2.5,
-        'searches.total_search_count': 5,
-        'indexes.avg_distinct_index_count': 1.5,
-        'indexes.total_distinct_index_count': 3,
-        'indexes.total_single_index': 1,
+        'requests.total_failed': 2,
+        'searches.avg_search_count': 2,
+        'searches.total_search_count': 6,
+        'indexes.avg_distinct_index_count': 4 / 3,
+        'indexes.total_distinct_index_count': 4,
+        'indexes.total_single_index': 2,
         'federation.use_federation': true,
+        'rerank.total_number_of_uses': 1,
         'remotes.total_distinct_remote_count': 1,
-        'remotes.avg_distinct_remote_count': 0.5,
+        'remotes.avg_distinct_remote_count': 1 / 3,
         'scoring.show_ranking_score': true,
       },
     },

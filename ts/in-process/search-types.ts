@@ -76,6 +76,10 @@ interface Answer {
   readonly facetStats?: FacetStats
   /** With `showPerformanceDetails`: the time of each stage. */
   readonly performanceDetails?: Readonly<Record<string, string>>
+  /** With `rerank`: whether the hits are in the order of the model, and if not, why. */
+  readonly rerank?:
+    | { readonly applied: true; readonly model: string; readonly hits: number }
+    | { readonly applied: false; readonly model: string; readonly reason: string }
 }
 
 /** The answer to a search, as in the HTTP API. */
@@ -84,10 +88,6 @@ export interface SearchAnswer<T = Document> extends Answer {
   readonly query: string
   /** With `retrieveVectors` in a search by vectors. */
   readonly queryVector?: readonly number[]
-  /** With `rerank`: whether the hits are in the order of the model, and if not, why. */
-  readonly rerank?:
-    | { readonly applied: true; readonly model: string; readonly hits: number }
-    | { readonly applied: false; readonly model: string; readonly reason: string }
 }
 
 export interface FacetSearchParameters<T = Document, F extends Filter = Filter> {
@@ -153,6 +153,11 @@ export interface Federation {
   readonly facetsByIndex?: Readonly<Record<string, readonly string[]>>
   readonly mergeFacets?: { readonly maxValuesPerFacet?: number }
   readonly distinct?: string
+  /**
+   * Orders the first merged hits by a reranker that all searched indexes have. Default of `topK`: 50. Default of `query`:
+   * the text of the queries, if it is the same.
+   */
+  readonly rerank?: { readonly model: string; readonly topK?: number; readonly query?: string } | null
 }
 
 export interface MultiSearchAnswer<T = Document> {

@@ -89,6 +89,7 @@ export const usageEvents = {
       'scoring.show_ranking_score': 'any',
       'scoring.show_ranking_score_details': 'any',
       'federation.use_federation': 'any',
+      'rerank.total_number_of_uses': 'sum',
     },
   },
   documentsAdded: { name: 'Documents Added', metrics: upload },

@@ -76,6 +76,7 @@ const federatedFields = {
   facetsByIndex: mapTo(record({ distribution: facetDistribution, stats: facetStats })),
   requestUid: text,
   metadata: listOf(metadata),
+  rerank: rerankOutcome,
   ...onRequest,
 }
 

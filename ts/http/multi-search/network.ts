@@ -137,7 +137,7 @@ async function localPart(
     origin: null,
     showScoreValues: true,
     // The merged hits are reordered, not those of one instance.
-    personalize: null,
+    order: { personalize: null, rerank: null },
   }
   const part = readPart(readJson(await local.answer(partition.local, merging, stop)))
   if (part === null) throw new TypeError('the answer of the local search has an unknown shape')

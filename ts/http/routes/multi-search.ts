@@ -165,6 +165,7 @@ function askedOfAll({ positioned, federation }: AskedMultiSearch): Facts<'multiS
     'indexes.total_distinct_index_count': indexes.size,
     'indexes.total_single_index': indexes.size === 1 ? 1 : 0,
     'federation.use_federation': federation !== null,
+    'rerank.total_number_of_uses': [...queries, federation].filter((one) => one?.rerank).length,
     'remotes.avg_distinct_remote_count': remotes.size,
     'remotes.total_distinct_remote_count': remotes.size,
     'scoring.show_ranking_score': queries.some((one) => one.showRankingScore),

@@ -103,10 +103,18 @@ const topK: Type<number> = refined(
   { minimum: 1, maximum: RERANK_TOP_K_MAX },
 )
 
-/** `rerank` of searches. */
-const rerank = shape({
+const rerankFields = {
   model: required(nonEmpty, 'invalid_search_rerank_model'),
   topK: defaulted(topK, defaultTopK, 'invalid_search_rerank_top_k'),
+}
+
+/** `rerank` of searches. */
+const rerank = shape(rerankFields)
+
+/** `rerank` of federations. */
+export const federationRerank = shape({
+  ...rerankFields,
+  query: optional(query, 'invalid_search_rerank'),
 })
 
 const matchingStrategy = oneOf(['last', 'all', 'frequency', 'any'])

@@ -121,6 +121,12 @@ export function requireNoNetwork(useNetwork: boolean | null, features: Features)
     )
 }
 
+/** Checks the parameters that reorder hits. @throws ApiError `invalid_search_rerank` */
+export function requireOneOrder({ personalize, rerank }: { personalize?: unknown; rerank?: unknown }): void {
+  if (personalize && rerank)
+    throw new ApiError('invalid_search_rerank', '`rerank` and `personalize` cannot be used together')
+}
+
 /** Checks the parameters for vectors and features, which all searches share. @throws ApiError */
 export function requireConsistent(
   search: Pick<ParsedSearch, 'hybrid' | 'vector' | 'media' | 'useNetwork'> &
@@ -128,8 +134,7 @@ export function requireConsistent(
   features: Features,
 ): void {
   requireNoNetwork(search.useNetwork, features)
-  if (search.personalize && search.rerank)
-    throw new ApiError('invalid_search_rerank', '`rerank` and `personalize` cannot be used together')
+  requireOneOrder(search)
   if (search.media !== null && search.vector !== null) {
     throw new ApiError('invalid_search_media_and_vector', '`media` and `vector` cannot be used together')
   }

@@ -30,6 +30,10 @@ export function requireFederable(
   if (found !== null) throw inside(`.queries[${position}]`, new ApiError(...found))
   const { remote = null, queryPosition = null } = query.federationOptions ?? {}
   if (remote !== null || queryPosition !== null) features.require('network', 'federating over remotes')
+  if (remote !== null && federation.rerank !== null) {
+    const reason = '`federation.rerank` orders hits of this instance only: leave it out to search remotes'
+    throw inside(`.queries[${position}]`, new ApiError('invalid_search_rerank', reason))
+  }
   if (remote !== null && query.useNetwork !== null) {
     const reason = '`useNetwork` and `federationOptions.remote` exclude each other'
     throw inside(`.queries[${position}]`, new ApiError('invalid_multi_search_federation_options', reason))
@@ -45,10 +49,7 @@ function mistakeOf(query: Query, federation: Federation): readonly [ErrorCode, s
     return ['invalid_multi_search_query_facets', elsewhere('facets', 'facetsByIndex')]
   if (query.personalize !== null)
     return ['invalid_multi_search_query_personalization', elsewhere('personalize', 'personalize')]
-  if (query.rerank !== null) {
-    const reason = '`rerank` is not accepted in a federated query: a reranker belongs to one index'
-    return ['invalid_search_rerank', reason]
-  }
+  if (query.rerank !== null) return ['invalid_search_rerank', elsewhere('rerank', 'rerank')]
   if (query.showPerformanceDetails !== null) {
     const name = 'showPerformanceDetails'
     return ['invalid_multi_search_query_show_performance_details', elsewhere(name, name)]

@@ -3,6 +3,7 @@ import {
   badValue,
   boolean,
   defaulted,
+  federationRerank,
   indexUid,
   integer,
   isIndexUid,
@@ -61,6 +62,7 @@ const federationFields = {
   distinct: optional(string, 'invalid_search_distinct'),
   showPerformanceDetails: defaulted(boolean, false, 'invalid_search_show_performance_details'),
   personalize: optional(personalize, 'invalid_search_personalize'),
+  rerank: optional(federationRerank, 'invalid_search_rerank'),
 } as const
 /** Body of POST /multi-search. */
 export const multiSearchBody = shape({

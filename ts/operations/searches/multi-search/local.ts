@@ -14,6 +14,7 @@ import {
   followedKeys,
   paging,
   readNode,
+  requireOneOrder,
   type SearchRights,
   searchFields,
   searchRequest,
@@ -28,7 +29,7 @@ import { requirePersonalization } from '../reordering/index.js'
 import type { SearchAccess, SearchServices } from '../services.js'
 import { inside } from './checks.js'
 import { type Federation, type PositionedQuery, shownPosition } from './fields.js'
-import { reorderedFederation, reorderedQueries } from './reordered.js'
+import { type FederationOrder, reorderedFederation, reorderedQueries } from './reordered.js'
 
 /** A search with every parameter at its default. */
 const defaultSearch = readNode({ kind: 'object', entries: [] }, shape(searchFields))
@@ -36,8 +37,7 @@ const defaultSearch = readNode({ kind: 'object', entries: [] }, shape(searchFiel
 /** Options for merging the answers of several queries into one list. */
 export type Merging = Omit<FederationRequest, 'weights' | 'positions' | 'metadata' | 'requestUid'> & {
   readonly requestUid: string
-  /** null: hits keep their order. */
-  readonly personalize: Federation['personalize']
+  readonly order: FederationOrder
 }
 
 /**
@@ -60,7 +60,7 @@ export function mergingOf(
     requestUid: uuidV7(),
     origin: null,
     showScoreValues,
-    personalize: federation.personalize,
+    order: federation,
   }
 }
 
@@ -134,35 +134,40 @@ export function localSearches(
     const reordering =
       merging === null
         ? await reorderedQueries(services, embedded, started)
-        : await reorderedFederation(services, embedded, merging.personalize, started)
-    const requests = embedded.map(({ entry, request: own }, at) => {
-      const request = reordering?.requests[at] ?? own
-      return {
-        index: entry.id,
-        request: encodeRequest(request),
-        foreign: foreignIndexes(request),
-      }
-    })
+        : await reorderedFederation(services, embedded, merging, started)
     const metadata = prepared.map((search) => search.metadata)
     const federated: FederationRequest | null = merging && {
       ...withoutOrder(merging),
+      paging: reordering?.paging ?? merging.paging,
       metadata: includeMetadata ? metadata : null,
       weights: queries.map(({ query }) => query.federationOptions?.weight ?? 1),
       positions: queries.map(shownPosition),
       showPerformanceDetails: merging.showPerformanceDetails || watch.timesStages,
       answerBytesMax: ANSWER_BYTES_MAX,
     }
+    const run = (requests: readonly SearchRequest[], merged: FederationRequest | null) =>
+      engine.multiSearch(
+        requests.map((request, at) => ({
+          index: embedded[at]!.entry.id,
+          request: encodeRequest(request),
+          foreign: foreignIndexes(request),
+        })),
+        merged && encodeRequest(merged),
+        stop,
+      )
+    const again = (requests: readonly SearchRequest[]) => run(requests, federated && hitsOnly(federated))
     // As with a single search: run all queries again if an index was deleted or swapped meanwhile.
     const isStale = (): boolean =>
       prepared.some(({ entries }) => entries.some((entry) => hasMoved(tasks, entry)))
     try {
-      const answer = await engine.multiSearch(requests, federated && encodeRequest(federated), stop)
+      const requests = reordering?.requests ?? embedded.map(({ request }) => request)
+      const answer = await run(requests, federated)
       // Separate answers have no field for the stages of all queries together.
       const isTimed = merging !== null && watch.timesStages
       const { body, facts } = isTimed ? withStages(answer, merging.showPerformanceDetails) : answer
       if (!isStale()) {
         progress.answered(facts)
-        return reordering === null ? body : await reordering.apply({ body, facts }, stop)
+        return reordering === null ? body : await reordering.apply({ body, facts }, stop, again)
       }
     } catch (error) {
       if (!isStale()) throw atOwnPositions(error, queries)
@@ -191,9 +196,14 @@ export function localSearches(
 
   async function requireFederation(
     queries: readonly PositionedQuery[],
-    { personalize, facetsByIndex }: Federation,
+    { personalize, rerank, facetsByIndex }: Federation,
     elsewhere: ReadonlySet<string>,
   ): Promise<void> {
+    try {
+      requireOneOrder({ personalize, rerank })
+    } catch (error) {
+      throw error instanceof ApiError ? inside('.federation', error) : error
+    }
     requirePersonalization(rerankers, personalize)
     for (const uid of facetsByIndex.keys()) {
       if (!access.allows(uid)) throw inside('.federation.facetsByIndex', access.refusal(uid))
@@ -249,7 +259,12 @@ export function localSearches(
 }
 
 /** Returns what the engine needs to know of the merging. */
-const withoutOrder = ({ personalize: _, ...merging }: Merging): Omit<Merging, 'personalize'> => merging
+const withoutOrder = ({ order: _, ...merging }: Merging): Omit<Merging, 'order'> => merging
+
+const hitsOnly = (federated: FederationRequest): FederationRequest => ({
+  ...federated,
+  ...{ facetsByIndex: {}, mergeFacets: null, metadata: null, showPerformanceDetails: false },
+})
 
 /**
  * Replaces query positions in an error by positions in the complete request. The engine counts only its own queries,

@@ -1,27 +1,17 @@
 /** Reorders the hits of several searches, or the merged hits of a federated search. */
-import type { Answer, SearchRequest } from '../../../engine/index.js'
+import type { Paging } from '../../../engine/index.js'
 import { ApiError } from '../../../errors/index.js'
 import { parsedSettings } from '../../../settings/index.js'
-import type { IndexEntry } from '../../../tasks/index.js'
-import type { DisconnectSignal } from '../disconnect-signal.js'
 import { searchBudgetMs } from '../embedding.js'
 import { bufferOf, changedResults, personalized, type Reordering, reorderingOf } from '../reordering/index.js'
 import type { SearchServices } from '../services.js'
 import { inside } from './checks.js'
+import type { Completed, ReorderedSearches } from './completed.js'
 import { type Federation, type PositionedQuery, shownPosition } from './fields.js'
+import { rerankedFederation } from './reranked.js'
 
-/** A query, and its complete request to the engine. */
-interface Completed {
-  readonly asked: PositionedQuery
-  readonly entry: IndexEntry
-  readonly request: SearchRequest
-}
-
-/** Asks the engine for other hits than the client wants, and makes the answer for the client. */
-interface ReorderedSearches {
-  readonly requests: readonly SearchRequest[]
-  apply(answer: Answer, stop: DisconnectSignal): Promise<Uint8Array>
-}
+/** The parameters of a federation that reorder its hits. */
+export type FederationOrder = Pick<Federation, 'personalize' | 'rerank'>
 
 type Services = Pick<SearchServices, 'engine' | 'answers' | 'rerankers'>
 
@@ -40,6 +30,7 @@ export async function reorderedQueries(
   }
   return {
     requests: searches.map(({ request }, i) => reorderings[i]?.request ?? request),
+    paging: null,
     apply: async ({ body, facts }, stop) =>
       changedResults(bufferOf(body), async (result, i) => {
         const reordering = reorderings[i] ?? null
@@ -51,14 +42,16 @@ export async function reorderedQueries(
   }
 }
 
-/** Returns the reordering of a federated search; null if it has none. */
+/** Returns the reordering of a federated search; null if it has none. @throws ApiError */
 export async function reorderedFederation(
-  { engine, rerankers }: Services,
+  services: Services,
   searches: readonly Completed[],
-  personalize: Federation['personalize'],
+  { order: { personalize, rerank }, paging }: { readonly order: FederationOrder; readonly paging: Paging },
   started: number,
 ): Promise<ReorderedSearches | null> {
+  if (rerank !== null) return rerankedFederation(services, searches, rerank, paging)
   if (personalize === null) return null
+  const { engine, rerankers } = services
   const settings = await Promise.all(searches.map(({ entry }) => engine.settings(entry.id)))
   const budgets = settings.map((text) => searchBudgetMs(parsedSettings(text)))
   const isPinning = searches.some(({ request }) => request.pins.length > 0)
@@ -71,6 +64,7 @@ export async function reorderedFederation(
       ...request,
       showRankingScoreDetails: request.showRankingScoreDetails || isPinning,
     })),
+    paging,
     apply: ({ body }, stop) =>
       personalized(rerankers, bufferOf(body), {
         queries: searches.map(({ request }) => request.q),

@@ -91,13 +91,21 @@ export function isPinned(hit: Buffer): boolean {
 }
 
 /** Returns the position of the query that found a hit of a federated answer; null in another answer. */
-export function queryPositionOf(hit: Buffer): number | null {
+export const queryPositionOf = (hit: Buffer): number | null => federationOf(hit)?.queriesPosition ?? null
+
+/** Returns the index of a hit of a federated answer; null in another answer. */
+export const indexUidOf = (hit: Buffer): string | null => federationOf(hit)?.indexUid ?? null
+
+interface HitOrigin {
+  readonly indexUid?: string
+  readonly queriesPosition?: number
+}
+
+function federationOf(hit: Buffer): HitOrigin | null {
   const member = memberSlices(hit).find(({ name }) => name === '_federation')
-  if (member === undefined) return null
-  const { queriesPosition } = JSON.parse(hit.toString('utf8', member.valueStart, member.end)) as {
-    readonly queriesPosition?: number
-  }
-  return queriesPosition ?? null
+  return member === undefined
+    ? null
+    : (JSON.parse(hit.toString('utf8', member.valueStart, member.end)) as HitOrigin)
 }
 
 /**

@@ -3,11 +3,24 @@ import type { SearchRequest } from '../../../engine/index.js'
 import type { IndexEntry } from '../../../tasks/index.js'
 import type { SearchServices } from '../services.js'
 import { personalizationOf, type WantedPersonalization } from './personalize.js'
-import { type Reordering, rerankingOf, type WantedRerank } from './rerank.js'
+import type { WantedRerank } from './ranked-hits.js'
+import { type Reordering, rerankingOf } from './rerank.js'
 
-export { changedResults } from './hit-list.js'
-export { personalized, requirePersonalization } from './personalize.js'
-export { bufferOf, type Reordering } from './rerank.js'
+export { changedResults, documentOf, indexUidOf, queryPositionOf } from './hit-list.js'
+export { type Personalized, personalized, requirePersonalization } from './personalize.js'
+export {
+  bufferOf,
+  documentsOnly,
+  documentText,
+  notRanked,
+  type Ranking,
+  rankedAnswer,
+  requireReranker,
+  sameHits,
+  type WantedRerank,
+} from './ranked-hits.js'
+export { beyondTopK, type Reordering } from './rerank.js'
+export { windowOf } from './window.js'
 
 /** The parameters of a search that reorder its hits. */
 interface WantedOrder {

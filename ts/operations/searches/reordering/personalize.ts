@@ -15,7 +15,8 @@ import {
   queryPositionOf,
   withoutDetails,
 } from './hit-list.js'
-import { bufferOf, type Reordering } from './rerank.js'
+import { bufferOf } from './ranked-hits.js'
+import type { Reordering } from './rerank.js'
 
 /** `personalize` of a search or a federation. */
 export interface WantedPersonalization {
@@ -23,8 +24,8 @@ export interface WantedPersonalization {
 }
 
 /** @throws ApiError `feature_not_enabled` without a service */
-export function requirePersonalization({ personalizes }: Rerankers, wanted: object | null): void {
-  if (wanted !== null && !personalizes) throw notConfigured()
+export function requirePersonalization(rerankers: Rerankers, wanted: object | null): void {
+  if (wanted !== null && !rerankers.personalizes) throw notConfigured()
 }
 
 /** Returns the reordering of a search with `personalize`. @param started of the search, by `performance.now()` */
@@ -52,7 +53,7 @@ export async function personalizationOf(
   }
 }
 
-interface Personalized {
+export interface Personalized {
   /** Texts of the searches that found the hits. */
   readonly queries: readonly (string | null)[]
   readonly userContext: string

@@ -1,7 +1,7 @@
 import type { Paging } from '../../../engine/index.js'
 
 /** The hits that a reranked search asks the engine for, and the page among them. */
-interface HitWindow {
+export interface HitWindow {
   readonly paging: Paging
   /** First hit of the page, and the first one after it. */
   readonly from: number
