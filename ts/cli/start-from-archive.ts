@@ -1,6 +1,6 @@
 import { readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { makeDirectory } from '../engine/index.js'
+import { makeDirectory, syncDirectory } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import {
   ArchiveError,
@@ -13,7 +13,6 @@ import {
   requireVersion,
   restoreDump,
   restoreSnapshot,
-  syncNames,
 } from '../instance/index.js'
 import { LaunchError } from '../launch/index.js'
 import { StoreError } from '../tasks/index.js'
@@ -134,13 +133,13 @@ const fill: Readonly<
 /** Syncs all names in the finished directory, then renames it. */
 async function moveTo(finished: string, target: string): Promise<void> {
   for (const entry of await readdir(finished, { recursive: true, withFileTypes: true }))
-    if (entry.isDirectory()) await syncNames(join(entry.parentPath, entry.name))
-  await syncNames(finished)
+    if (entry.isDirectory()) await syncDirectory(join(entry.parentPath, entry.name))
+  await syncDirectory(finished)
   await rmdir(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error
   })
   await rename(finished, target)
-  await syncNames(dirname(target))
+  await syncDirectory(dirname(target))
 }
 
 /** Removes temporary directories of imports into `target` whose process no longer runs. */

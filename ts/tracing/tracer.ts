@@ -87,21 +87,13 @@ export class Tracer {
   /** Runs work as a span of the running work. */
   async run<T>(start: SpanStart, work: (span: Span | null) => Promise<T>): Promise<T> {
     const span = this.begin(start)
-    if (span === null) return work(null)
-    try {
-      return await this.#contexts.run(span, work, span)
-    } catch (error) {
-      span.fail(error)
-      throw error
-    } finally {
-      span.end()
-    }
+    return span === null ? work(null) : this.#runIn(span, work)
   }
 
   /** Runs work as the first span of a trace, whatever it was begun by. */
   async runFirst<T>(start: SpanStart, work: (span: Span | null) => Promise<T>): Promise<T> {
     return this.#contexts.exit(async () => {
-      if (this.#isSampled()) return this.#runSampled(start, work)
+      if (this.#isSampled()) return this.#runIn(new Span(null, start, this.#ended), work)
       return this.#contexts.run({ traceId: null, traceparent: null }, work, null)
     })
   }
@@ -118,8 +110,7 @@ export class Tracer {
     return this.#exporter.close()
   }
 
-  async #runSampled<T>(start: SpanStart, work: (span: Span | null) => Promise<T>): Promise<T> {
-    const span = new Span(null, start, this.#ended)
+  async #runIn<T>(span: Span, work: (span: Span | null) => Promise<T>): Promise<T> {
     try {
       return await this.#contexts.run(span, work, span)
     } catch (error) {

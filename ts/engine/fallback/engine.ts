@@ -48,6 +48,7 @@ import type {
   SearchRequest,
   SimilarRequest,
 } from '../requests.js'
+import { syncDirectory } from '../sync-directory.js'
 import { analysisVersion } from './analysis/version.js'
 import { Dictionaries } from './analysis/words/index.js'
 import { Cache } from './cache.js'
@@ -74,7 +75,7 @@ import { type FederatedQuery, federatedSearch } from './search/federation/index.
 import { multiSearch } from './search/multi-search.js'
 import { search } from './search/search.js'
 import { similar } from './search/similar.js'
-import { DamagedFileError, isMissing, syncDirectory } from './store/frames.js'
+import { DamagedFileError, isMissing } from './store/frames.js'
 import { CommitLog } from './store/log.js'
 import { compareUtf8 } from './store/text-order.js'
 import { damagesIn } from './verify.js'

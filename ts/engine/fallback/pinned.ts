@@ -5,9 +5,10 @@ import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { decodeRequest } from '../encoding.js'
 import type { DocumentsRequest } from '../requests.js'
+import { syncDirectory } from '../sync-directory.js'
 import { LOG_FILE, type OpenIndex, SNAPSHOT_FILE } from './open-index.js'
 import { type ListedData, listingOf, matchingDocuments } from './search/documents.js'
-import { isMissing, syncDirectory } from './store/frames.js'
+import { isMissing } from './store/frames.js'
 
 /** Bytes copied per read. */
 const COPY_BYTES = 1024 * 1024

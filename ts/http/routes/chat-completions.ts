@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import {
   type Caller,
@@ -23,7 +22,7 @@ import { type Call, type NoFields, param, serve } from '../operations/index.js'
 import { showsFirst } from '../queries/index.js'
 import type { RouteServices } from '../route-services.js'
 import { disconnectOf, type OnDisconnect } from '../searches/index.js'
-import { closeIfUnread, sendError } from '../transport/index.js'
+import { sendError, sendEvents } from '../transport/index.js'
 import { RunningChats } from './running-chats.js'
 
 const actions = ['chatCompletions'] as const
@@ -114,7 +113,7 @@ export const completionRoutes =
           hasLeft: () => signal.reason === clientLeft,
           report: (error) => request.log.error({ err: error }, 'a chat failed'),
         })
-        return sendStream(reply, events)
+        return sendEvents(reply, withHead(reply, events), options.unreadMsMax)
       } catch (error) {
         close()
         throw signal.aborted ? signal.reason : error
@@ -150,18 +149,6 @@ export const completionRoutes =
           }
         },
       }
-    }
-
-    function sendStream(reply: FastifyReply, events: AsyncGenerator<string>): FastifyReply {
-      closeIfUnread(reply.raw, options.unreadMsMax)
-      return (
-        reply
-          .header('x-accel-buffering', 'no')
-          .header('cache-control', 'no-store')
-          .type('text/event-stream')
-          // Reads from the provider only as fast as the client reads.
-          .send(Readable.from(withHead(reply, events), { highWaterMark: 1 }))
-      )
     }
   }
 

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import { ApiError } from '../../errors/index.js'
 import { jsonOf } from '../../operations/index.js'
@@ -8,7 +7,7 @@ import { ChangeStream, type ChangesPage, eventOf, type ReadChanges, SharedReads 
 import { CHANGES_READ, STREAMS_OF_KEY_SHARE } from '../limits.js'
 import { type Call, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
-import { closeIfUnread } from '../transport/index.js'
+import { sendEvents } from '../transport/index.js'
 import { listParameters, taskFilter } from './task-filters.js'
 
 const actions = ['tasks.get'] as const
@@ -86,15 +85,7 @@ export const taskStreamRoutes: FastifyPluginAsync<RouteServices> = async (app, s
       streams.delete(stream)
       stream.end()
     })
-    closeIfUnread(reply.raw, options.unreadMsMax)
-    return (
-      reply
-        .header('x-accel-buffering', 'no')
-        .header('cache-control', 'no-store')
-        .type('text/event-stream')
-        // A chunk can have a thousand tasks, so make none ahead of the connection.
-        .send(Readable.from(stream.events(), { highWaterMark: 1 }))
-    )
+    return sendEvents(reply, stream.events(), options.unreadMsMax)
   }
 
   /** @throws ApiError if there are too many streams in total or of this key */

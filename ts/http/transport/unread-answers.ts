@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
 
 /**
  * Bounds the memory of answers that clients have not read to the end.
@@ -44,4 +46,21 @@ export class UnreadAnswers {
 export function closeIfUnread(response: ServerResponse, idleMsMax: number): void {
   // Node.js restarts this timer whenever the system accepts a part of a long write.
   response.setTimeout(idleMsMax, () => response.req.socket.destroy())
+}
+
+/**
+ * Answers with a stream of server-sent events. Takes an event only when the client has read the one before. Closes the
+ * connection when the client has read nothing for `idleMsMax` milliseconds.
+ */
+export function sendEvents(
+  reply: FastifyReply,
+  events: AsyncIterable<string | Buffer>,
+  idleMsMax: number,
+): FastifyReply {
+  closeIfUnread(reply.raw, idleMsMax)
+  return reply
+    .header('x-accel-buffering', 'no')
+    .header('cache-control', 'no-store')
+    .type('text/event-stream')
+    .send(Readable.from(events, { highWaterMark: 1 }))
 }

@@ -1,7 +1,7 @@
 /** Writes an instance to a dump. */
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { documentPages, makeDirectory } from '../../engine/index.js'
+import { documentPages, makeDirectory, syncDirectory } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import { type IndexSettings, parsedSettings } from '../../settings/index.js'
 import type { Rule } from '../../tasks/index.js'
@@ -33,7 +33,6 @@ import {
 } from './instance-forms.js'
 import { keyForm } from './key-lines.js'
 import { RULES_INDEX, ruleForm } from './rules.js'
-import { syncNames } from './sync-names.js'
 import { batchLine, taskLine } from './task-lines.js'
 
 interface DumpSetup {
@@ -93,7 +92,7 @@ export function dumperTo(setup: DumpSetup): WriteDump {
       }
       await rename(paths.archive, join(directory, `${uid}.dump`))
       await removeLeftovers()
-      await syncNames(directory)
+      await syncDirectory(directory)
       return uid
     } catch (error) {
       await removeLeftovers().catch(() => undefined)

@@ -1,12 +1,11 @@
 /** Writes a copy of a data directory to one file, concurrently with writes. */
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
-import { makeDirectory } from '../../engine/index.js'
+import { makeDirectory, syncDirectory } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import { isDiskFull, noSpace, type SnapshotSource, type WriteSnapshot } from '../../tasks/index.js'
 import type { ArchivedFile, ArchiveWriter } from './archive-writer.js'
 import { CONTENTS_FILE, contentsText, ENGINE_FILE, INDEXES, STORE_FILE, UPLOADS } from './snapshot-files.js'
-import { syncNames } from './sync-names.js'
 
 interface SnapshotSetup {
   /** The directory of snapshots, created if it does not exist. */
@@ -72,7 +71,7 @@ export function snapshotterTo(setup: SnapshotSetup): WriteSnapshot {
       await chmod(archivePath, READ_ONLY)
       if (setup.keptMax > 1) await keepOlder(directory, setup, target)
       await rename(archivePath, target)
-      await syncNames(directory)
+      await syncDirectory(directory)
     } catch (error) {
       await removeLeftovers().catch(() => undefined)
       throw failure(error, directory)

@@ -1,10 +1,12 @@
 /** Writes the readable data of an index to files for the user. */
+
 import { existsSync } from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Rescued } from '../../engine/index.js'
+import { syncDirectory } from '../../engine/index.js'
 import { defaultIndexSettings, type IndexSettings, parsedSettings } from '../../settings/index.js'
-import { settingsAsSet, syncNames } from '../backup/index.js'
+import { settingsAsSet } from '../backup/index.js'
 
 /** The directory of rescued documents, below the data directory. */
 export const RESCUED_DIRECTORY = 'rescued'
@@ -41,7 +43,7 @@ export async function writeRescued(
   await writeFile(unfinished, `${JSON.stringify(settings, null, 2)}\n`, { mode: 0o600, flush: true })
   await rename(unfinished, paths.settings)
   await rename(documents, paths.documents)
-  await syncNames(folder)
+  await syncDirectory(folder)
   return paths
 }
 

@@ -3,7 +3,7 @@ import { type BigIntStats, constants } from 'node:fs'
 import { copyFile, type FileHandle, open, readdir, rename, rm, stat, truncate } from 'node:fs/promises'
 import { dirname, join, normalize, relative, sep } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { makeDirectory } from '../../engine/index.js'
+import { makeDirectory, syncDirectory } from '../../engine/index.js'
 import { bytesOf, type FilePart, type IndexFiles, isFileName } from '../log/file-parts.js'
 import { PART_BYTES_MAX } from '../object-store/limits.js'
 import { partsAhead } from '../object-store/parts-ahead.js'
@@ -269,18 +269,7 @@ export async function keepOnly(directory: string, files: IndexFiles): Promise<vo
 
 async function syncAll(directory: string, names: readonly string[]): Promise<void> {
   for (const one of new Set([directory, ...names.map((name) => dirname(join(directory, name)))]))
-    await syncNames(one)
-}
-
-/** Syncs the names in a directory. Does nothing on Windows, which cannot open directories and journals names itself. */
-export async function syncNames(directory: string): Promise<void> {
-  if (process.platform === 'win32') return
-  const handle = await open(directory, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+    await syncDirectory(one)
 }
 
 /** Checks a name, which comes from outside this machine. @throws DamagedPartError if it leaves the directory */

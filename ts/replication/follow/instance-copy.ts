@@ -1,5 +1,6 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { syncDirectory } from '../../engine/index.js'
 import { indexesPath, mergedChanges, type RowChanges } from '../../tasks/index.js'
 import { ROUND_BYTES } from '../limits.js'
 import { decodeBody, type Reached } from '../log/body.js'
@@ -19,7 +20,6 @@ import {
   type Repeating,
   removeFiles,
   repeatingStore,
-  syncNames,
 } from '../object-store/index.js'
 import { PartReader } from './part-reader.js'
 import type { OpenCopiedStore } from './replica.js'
@@ -256,7 +256,7 @@ export class InstanceCopy {
       await removeFiles(join(indexesPath(directory), id), present, files)
       this.#present.set(id, files)
     }
-    if (isNew) await syncNames(indexesPath(directory))
+    if (isNew) await syncDirectory(indexesPath(directory))
     const rows = this.#rows
     await target.apply(rows.length === 0 ? {} : mergedChanges(rows), this.#closed)
     this.#rows = []

@@ -8,7 +8,6 @@ export {
   partsOnDisk,
   type ReadPart,
   removeFiles,
-  syncNames,
   withoutCommits,
 } from '../follow/fetch-files.js'
 export * from '../log/file-parts.js'

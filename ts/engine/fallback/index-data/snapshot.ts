@@ -10,8 +10,9 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { AnalysisVersion } from '../../engine.js'
+import { syncDirectory } from '../../sync-directory.js'
 import type { Pacer } from '../indexing/pacer.js'
-import { DamagedFileError, FrameReader, frame, syncDirectory, writeAt } from '../store/frames.js'
+import { DamagedFileError, FrameReader, frame, writeAt } from '../store/frames.js'
 import type { LogPosition } from '../store/log.js'
 import { analysisIn, type BuiltIndex, BuiltReader, SECTION, sectionsOf } from './built.js'
 
@@ -64,26 +65,24 @@ export async function writeSnapshot(
 }
 
 /** @returns null if the file is missing or has another content version @throws DamagedFileError */
-export async function readSnapshot(path: string): Promise<(Snapshot & { readonly bytes: number }) | null> {
-  let file: FileHandle
-  try {
-    file = await open(path, 'r')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw error
-  }
-  try {
-    return await readSections(path, await FrameReader.over(file))
-  } finally {
-    await file.close()
-  }
-}
+export const readSnapshot = (path: string): Promise<(Snapshot & { readonly bytes: number }) | null> =>
+  readFrames(path, (reader) => readSections(path, reader))
 
 /**
  * Returns the versions that cut the documents of a snapshot into words, without reading the rest of it.
  * @returns null if the snapshot is not used when the index is opened
  */
-export async function snapshotAnalysis(path: string): Promise<AnalysisVersion | null> {
+export const snapshotAnalysis = (path: string): Promise<AnalysisVersion | null> =>
+  readFrames(path, async (reader) => {
+    const place = await reader.frame(HEADER.length)
+    if (place === null || (JSON.parse(place.payload.toString()) as SnapshotPlace).version !== CONTENT_VERSION)
+      return null
+    const head = await reader.frame(place.end)
+    return head === null ? null : analysisIn(head.payload)
+  })
+
+/** Reads a file of frames; null if it is missing. */
+async function readFrames<T>(path: string, read: (reader: FrameReader) => Promise<T>): Promise<T | null> {
   let file: FileHandle
   try {
     file = await open(path, 'r')
@@ -92,12 +91,7 @@ export async function snapshotAnalysis(path: string): Promise<AnalysisVersion | 
     throw error
   }
   try {
-    const reader = await FrameReader.over(file)
-    const place = await reader.frame(HEADER.length)
-    if (place === null || (JSON.parse(place.payload.toString()) as SnapshotPlace).version !== CONTENT_VERSION)
-      return null
-    const head = await reader.frame(place.end)
-    return head === null ? null : analysisIn(head.payload)
+    return await read(await FrameReader.over(file))
   } finally {
     await file.close()
   }

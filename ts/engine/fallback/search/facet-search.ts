@@ -18,6 +18,7 @@ import type { OpenIndex } from '../open-index.js'
 import { Bounds, checkStop } from './bounds.js'
 import { type FilterContext, prefixOf } from './candidates.js'
 import { countFacet, type FacetCount, facetOrder } from './facets.js'
+import { plainSearch } from './plain-search.js'
 import { rankSearch } from './search.js'
 
 export function facetSearch(
@@ -37,29 +38,16 @@ export function facetSearch(
     index,
     {
       ...request,
+      ...plainSearch,
       q: isHybrid ? null : request.q,
       paging: request.exhaustiveFacetCount
         ? { kind: 'page', page: 1, hitsPerPage: 20 }
         : { kind: 'offset', offset: 0, limit: 20 },
       attributesToRetrieve: null,
-      attributesToCrop: null,
-      cropLength: 10,
-      cropMarker: '…',
-      attributesToHighlight: null,
-      highlightPreTag: '<em>',
-      highlightPostTag: '</em>',
-      showMatchesPosition: false,
-      sort: null,
-      distinct: null,
-      facets: null,
-      hybrid: null,
-      vector: null,
       retrieveVectors: false,
       showRankingScore: false,
       showRankingScoreDetails: false,
       showPerformanceDetails: false,
-      requestUid: '',
-      metadata: null,
     },
     20,
   )

@@ -8,6 +8,7 @@ import type { Embedder } from '../vector/index.js'
 import { Bounds, checkStop } from './bounds.js'
 import { type FilterContext, filteredDocuments, findCandidates, prefixOf } from './candidates.js'
 import { HitWriter } from './hits.js'
+import { plainSearch } from './plain-search.js'
 import { embedderNamed } from './semantic.js'
 import { Stages } from './stages.js'
 
@@ -103,24 +104,11 @@ function nearest(
 /** Formats hits like those of a search without any options. */
 const asSearch = (request: SimilarRequest): SearchRequest => ({
   ...request,
+  ...plainSearch,
   q: null,
   paging: { kind: 'offset', offset: request.offset, limit: request.limit },
-  attributesToCrop: null,
-  cropLength: 10,
-  cropMarker: '…',
-  attributesToHighlight: null,
-  highlightPreTag: '<em>',
-  highlightPostTag: '</em>',
-  showMatchesPosition: false,
-  sort: null,
-  distinct: null,
-  facets: null,
   matchingStrategy: 'last',
   attributesToSearchOn: null,
   locales: null,
-  hybrid: null,
-  vector: null,
-  requestUid: '',
-  metadata: null,
   pins: [],
 })

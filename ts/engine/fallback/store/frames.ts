@@ -5,7 +5,7 @@
  *
  * The head has its own checksum: with a damaged length, everything after it would look like an incomplete write.
  */
-import { type FileHandle, open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import { EngineError } from '../../engine-error.js'
 
@@ -144,23 +144,4 @@ export async function writeAt(file: FileHandle, bytes: Uint8Array, at: number): 
 export function isMissing(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
   return code === 'ENOENT' || code === 'ENOTDIR'
-}
-
-/** Makes a new or renamed directory entry durable; does nothing where directories cannot be opened. */
-export async function syncDirectory(path: string): Promise<void> {
-  let directory: FileHandle
-  try {
-    directory = await open(path, 'r')
-  } catch (error) {
-    // Windows cannot open directories; its file systems journal names themselves.
-    if (process.platform === 'win32') return
-    throw error
-  }
-  try {
-    await directory.sync()
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
-  } finally {
-    await directory.close()
-  }
 }

@@ -18,8 +18,9 @@ import { dirname } from 'node:path'
 import type { IndexSettings } from '../../../settings/index.js'
 import type { BatchReport } from '../../batches.js'
 import { EngineError } from '../../engine-error.js'
+import { syncDirectory } from '../../sync-directory.js'
 import type { DictionaryIds } from '../analysis/words/index.js'
-import { DamagedFileError, FrameReader, frame, isMissing, syncDirectory, writeAt } from './frames.js'
+import { DamagedFileError, FrameReader, frame, isMissing, writeAt } from './frames.js'
 
 export const HEADER = Buffer.from('SIFTLOG2')
 /** Frame kinds. */
