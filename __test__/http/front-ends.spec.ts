@@ -1,3 +1,7 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import { instantMeiliSearch } from '@meilisearch/instant-meilisearch'
 import test, { type ExecutionContext } from 'ava'
 import {
@@ -10,7 +14,8 @@ import {
   connectSearchBox,
 } from 'instantsearch.js/es/connectors/index.js'
 import instantsearch from 'instantsearch.js/es/index.js'
-import { startServer, type TestServer } from '../support/server.js'
+import { parsePage, root } from '../documents/markdown.js'
+import { startServer, type TestServer, type TestServerOptions } from '../support/server.js'
 
 const cities = [
   { id: 1, name: 'Lille', country: 'France', _geo: { lat: 50.63, lng: 3.06 } },
@@ -22,8 +27,8 @@ const cities = [
   { id: 7, name: 'Porto', country: 'Portugal', _geo: { lat: 41.15, lng: -8.61 } },
 ]
 
-async function atlas(t: ExecutionContext): Promise<TestServer> {
-  const server = await startServer(t)
+async function atlas(t: ExecutionContext, options: TestServerOptions = {}): Promise<TestServer> {
+  const server = await startServer(t, options)
   const settings = { filterableAttributes: ['country', '_geo'], sortableAttributes: ['_geo'] }
   await server.settle(t, server.patch('/indexes/cities/settings', settings))
   await server.settle(t, server.post('/indexes/cities/documents', cities))
@@ -171,6 +176,69 @@ test('InstantSearch shows the hits within the map', async (t) => {
   shown.query('lisb')
   await until('a query within it', () => shown.names.join() === 'Lisbon')
   t.deepEqual(errors, [])
+})
+
+interface CountedQuery {
+  readonly q: string
+  readonly clicks: number
+  readonly averageClickPosition: number | null
+  readonly lastClicked: readonly string[]
+}
+
+interface ClickableHits {
+  readonly items: readonly { readonly name: string }[]
+  readonly sendEvent: (event: string, hit: unknown, name: string) => void
+}
+
+test('clicks that InstantSearch reports with the program of a guide are counted for their query', async (t) => {
+  const server = await atlas(t, { queryStats: true })
+  const folder = await mkdtemp(join(root, 'dist', 'guide-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  const { blocks } = parsePage('nextjs.md', await readFile(join(root, 'docs/guides/nextjs.md'), 'utf8'))
+  const program = blocks.find(({ text }) => text.includes('insightsClient(method'))?.text ?? ''
+  await writeFile(join(folder, 'clicks.js'), program)
+  Object.assign(process.env, { NEXT_PUBLIC_SEARCH_URL: server.url, NEXT_PUBLIC_SEARCH_KEY: 'no-key' })
+  const { searchClient, insightsClient } = await import(pathToFileURL(join(folder, 'clicks.js')).href)
+  const search = instantsearch({ indexName: 'cities', searchClient, insights: { insightsClient } } as never)
+  let hits: ClickableHits | null = null
+  let query: (text: string) => void = nothing
+  search.addWidgets([
+    connectHits((rendered: ClickableHits) => {
+      hits = rendered
+    })({}),
+    connectSearchBox(({ refine }: Rendered) => {
+      query = refine
+    })({}),
+  ])
+  t.teardown(() => search.dispose())
+  search.start()
+  const click = async (name: string, event: string): Promise<void> => {
+    const shown = () => hits?.items.find((hit) => hit.name === name)
+    for (let tries = 0; tries < 2_000 && shown() === undefined; tries++) await sleep(5)
+    hits?.sendEvent(event, shown(), 'City opened')
+  }
+  await click('Porto', 'click')
+  query('lisb')
+  for (let tries = 0; tries < 2_000 && hits!.items.length !== 1; tries++) await sleep(5)
+  await click('Lisbon', 'click')
+  query('li')
+  for (let tries = 0; tries < 2_000 && hits!.items.length !== 3; tries++) await sleep(5)
+  await click('Lisbon', 'click:internal')
+  const clicked = async (): Promise<readonly CountedQuery[]> => {
+    const { mostFrequent } = (await server.get('/stats/queries')).body
+    return (mostFrequent as unknown as readonly CountedQuery[]).filter(({ clicks }) => clicks > 0)
+  }
+  for (let tries = 0; tries < 2_000 && (await clicked()).length < 2; tries++) await sleep(5)
+  const counted = (await clicked()).map(({ q, clicks, averageClickPosition, lastClicked }) => ({
+    ...{ q, clicks, averageClickPosition, lastClicked },
+  }))
+  t.deepEqual(
+    counted.toSorted((a, b) => (a.q < b.q ? -1 : 1)),
+    [
+      { q: 'li', clicks: 1, averageClickPosition: 2, lastClicked: ['6'] },
+      { q: 'lisb', clicks: 1, averageClickPosition: 0, lastClicked: ['6'] },
+    ],
+  )
 })
 
 test('the requests of Laravel Scout set up, fill, search, flush and remove an index', async (t) => {

@@ -69,6 +69,16 @@ async function textAt(url: string, expected: RegExp, program: ChildProcess): Pro
   throw new Error(`${url} does not show ${expected}: ${last.slice(0, 500)}`)
 }
 
+/** Changes the page of live searches as the guide says for clicks. */
+const withClicks = (live: string): string =>
+  live
+    .replace(
+      /^import \{ instantMeiliSearch \}.*$/m,
+      "import { insightsClient, searchClient } from './clicks'",
+    )
+    .replace(/^const \{ searchClient \} = [^)]*\)$/m, '')
+    .replace('searchClient={searchClient}', '$& insights={{ insightsClient }}')
+
 const nextjs: Project = {
   toolchain: ['npm --version'],
   async follow(folder, blocks, { url, searchKey }) {
@@ -80,9 +90,12 @@ const nextjs: Project = {
       '--no-audit',
       '--no-fund',
     ])
-    const [films, live] = codeOf(blocks, 'jsx')
-    await written(folder, 'app/films/page.jsx', films ?? '')
-    await written(folder, 'app/live/page.jsx', live ?? '')
+    const [films = '', live = ''] = codeOf(blocks, 'jsx')
+    const [clicks = ''] = codeOf(blocks, 'js')
+    await written(folder, 'app/films/page.jsx', films)
+    await written(folder, 'app/live/page.jsx', live)
+    await written(folder, 'app/counted/clicks.js', clicks)
+    await written(folder, 'app/counted/page.jsx', withClicks(live))
     await written(
       folder,
       'app/layout.jsx',
@@ -103,6 +116,7 @@ const nextjs: Project = {
     try {
       await textAt(`http://127.0.0.1:${port}/films?q=lihgthouse`, /\[Lighthouse\] Keeper/, program)
       await textAt(`http://127.0.0.1:${port}/live`, /<body/, program)
+      await textAt(`http://127.0.0.1:${port}/counted`, /<body/, program)
     } finally {
       program.kill()
     }
