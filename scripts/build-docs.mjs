@@ -1,6 +1,10 @@
-// Renders the documents as an HTML site without scripts, into dist/docs/ or another folder:
+// Renders the documents as an HTML site, into dist/docs/ or another folder:
 //
-//   npm run docs [-- FOLDER]
+//   npm run docs [-- FOLDER] [--search URL --search-key KEY --search-index UID]
+//
+// `sections.ndjson` in the folder has a document for each section, to import into an index. With `--search` each page has a
+// search box that asks that index, by default `docs`. Browsers see the key, so it must only search. Without `--search` the
+// site has no scripts.
 //
 // Pages have the same paths as in the repository: `docs/tls.md` becomes `docs/tls.html`. README.md is the start page.
 // Links lead to rendered pages, copies of other files, and folder indexes. The navigation comes from docs/README.md.
@@ -16,10 +20,19 @@ import {
 } from 'node:fs'
 import { dirname, join, posix, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { Marked } from 'marked'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const out = resolve(process.argv[2] ?? join(root, 'dist', 'docs'))
+const { values: search, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    search: { type: 'string' },
+    'search-key': { type: 'string', default: '' },
+    'search-index': { type: 'string', default: 'docs' },
+  },
+})
+const out = resolve(positionals[0] ?? join(root, 'dist', 'docs'))
 const index = 'docs/README.md'
 const pages = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'benchmark/RESULTS.md']
   .concat(['CONTRIBUTING', 'SECURITY'].map((name) => `.github/${name}.md`))
@@ -119,6 +132,43 @@ function rendered(page) {
   return marked.parse(readFileSync(join(root, page), 'utf8'))
 }
 
+const entities = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
+const plainText = (html) =>
+  html
+    .replaceAll(/<\/?(?:a|code|em|strong)\b[^>]*>/g, '')
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/&([a-z]+|#39);/g, (all, name) => entities[name] ?? all)
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+
+/** Returns a document for each section of a rendered page. Earlier fields rank higher. */
+function sectionsOf(page, html) {
+  return html.split(/(?=<h[1-6] id=")/).flatMap((part) => {
+    const [, id, heading, body] = /^<h\d id="([^"]*)">(.*?)<\/h\d>(.*)$/s.exec(part) ?? []
+    if (id === undefined) return []
+    const url = `${placeOf(page)}#${id}`
+    const key = url.replaceAll(/[^A-Za-z0-9-]/g, '_')
+    return [{ heading: plainText(heading), page: titleOf(page), text: plainText(body), url, id: key }]
+  })
+}
+
+/** Returns the search box of a page, and the policy that allows it; both empty without `--search`. */
+function searchBox(page) {
+  if (search.search === undefined) return { box: '', policy: '' }
+  const top = posix.relative(posix.dirname(placeOf(page)), '.')
+  const data = { url: search.search, key: search['search-key'], index: search['search-index'], top }
+  const attributes = Object.entries(data).map(([name, value]) => ` data-${name}="${escaped(value)}"`)
+  return {
+    box: `<form role="search"${attributes.join('')}>
+<input type="search" aria-label="Search the documents" placeholder="Search" autocomplete="off">
+<ol aria-live="polite"></ol>
+</form>
+<script src="${posix.join(top, 'search.js')}" defer></script>
+`,
+    policy: `; script-src 'self'; connect-src ${new URL(search.search).origin}`,
+  }
+}
+
 /** Returns the headings of docs/README.md, each with the pages that its lists link to. */
 function contents() {
   const text = readFileSync(join(root, index), 'utf8')
@@ -158,6 +208,7 @@ function write(page, title, body) {
   const place = placeOf(page)
   const style = posix.relative(posix.dirname(place), 'style.css')
   const path = join(out, place)
+  const { box, policy } = searchBox(page)
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(
     path,
@@ -167,14 +218,14 @@ function write(page, title, body) {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'self'; img-src 'self'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'self'; img-src 'self'${policy}">
 <title>${escaped(title === 'siftd' ? title : `${title} · siftd`)}</title>
 <link rel="stylesheet" href="${style}">
 </head>
 <body>
 ${navigation(page)}
 <main>
-${body}</main>
+${box}${body}</main>
 </body>
 </html>
 `,
@@ -196,7 +247,15 @@ function indexOf(folder) {
 
 rmSync(out, { recursive: true, force: true })
 mkdirSync(out, { recursive: true })
-for (const page of pages) write(page, titleOf(page), rendered(page))
+const sections = pages.flatMap((page) => {
+  const html = rendered(page)
+  write(page, titleOf(page), html)
+  return sectionsOf(page, html)
+})
+writeFileSync(
+  join(out, 'sections.ndjson'),
+  sections.map((section) => `${JSON.stringify(section)}\n`).join(''),
+)
 for (const folder of folders) {
   const own = `${folder}/README.md`
   if (!pages.includes(own)) write(own, folder, indexOf(folder))
@@ -206,3 +265,4 @@ for (const file of copies) {
   copyFileSync(join(root, file), join(out, file))
 }
 copyFileSync(join(root, 'scripts', 'docs.css'), join(out, 'style.css'))
+if (search.search !== undefined) copyFileSync(join(root, 'scripts', 'docs-search.js'), join(out, 'search.js'))
