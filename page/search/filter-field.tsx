@@ -122,20 +122,25 @@ function useSuggestions(
   const body = { facetName: facet, facetQuery: typed }
   const path = indexPath(index, '/facet-search')
   const values = useLoaded(
-    facet === null ? null : (signal) => ask<FacetAnswer>('POST', path, { body, signal }),
+    facet === null
+      ? null
+      : async (signal) => ({ facet, typed, ...(await ask<FacetAnswer>('POST', path, { body, signal })) }),
     [index, facet, typed],
     80,
   )
   if (wanted === null) return []
-  if (wanted.kind === 'value')
-    return facet === null || values.failure !== null
-      ? []
-      : (values.value?.facetHits ?? [])
-          .slice(0, SUGGESTIONS_MAX)
-          .map((hit) => ({ text: hit.value, note: count(hit.count) }))
+  const begun = typed.toLowerCase()
+  if (wanted.kind === 'value') {
+    const answer = values.value
+    if (answer?.facet !== facet || values.failure !== null) return []
+    // Until the next answer, Enter must not choose a value that does not begin with the typed text.
+    return answer.facetHits
+      .filter(({ value }) => answer.typed === typed || value.toLowerCase().startsWith(begun))
+      .slice(0, SUGGESTIONS_MAX)
+      .map((hit) => ({ text: hit.value, note: count(hit.count) }))
+  }
   const choices =
     wanted.kind === 'attribute' ? attributes : wanted.kind === 'operator' ? operators : connectives
-  const begun = typed.toLowerCase()
   return choices
     .filter((text) => text.toLowerCase().startsWith(begun) && text !== typed)
     .slice(0, SUGGESTIONS_MAX)

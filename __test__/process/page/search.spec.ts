@@ -76,6 +76,22 @@ test('a filter can be completed by keyboard', async (t) => {
   t.is(await page.getByRole('combobox', { name: 'Filter' }).inputValue(), 'genres = "Romance" ')
 })
 
+test('Enter never chooses a value that does not begin with the typed text', async (t) => {
+  const { page } = await visit(t, (server) => fillFilms(t, server))
+  await page.getByText('5 hits').waitFor()
+  const filter = page.getByRole('combobox', { name: 'Filter' })
+  await filter.fill('genres = ')
+  await page.getByRole('option', { name: 'Comedy' }).waitFor()
+  await page.route('**/facet-search', () => undefined)
+  await page.keyboard.type('ro')
+  await page.keyboard.press('Enter')
+  await page.getByText('1 hit ').waitFor()
+  t.is(await filter.inputValue(), 'genres = "Romance" ')
+  await filter.fill('genres = zz')
+  await page.keyboard.press('Enter')
+  t.is(await filter.inputValue(), 'genres = zz')
+})
+
 test('a mistake in a filter is shown next to it, with its position marked', async (t) => {
   const { page } = await visit(t, (server) => fillFilms(t, server))
   await page.getByRole('combobox', { name: 'Filter' }).fill('genres = Drama AND yeer > 3')
