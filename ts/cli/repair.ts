@@ -10,6 +10,7 @@ import {
   requireVersion,
 } from '../instance/index.js'
 import { LaunchError, machine, packageVersion } from '../launch/index.js'
+import { counted } from '../parse/index.js'
 import {
   claimDirectory,
   DirectoryInUseError,
@@ -143,5 +144,5 @@ function linesOf({ indexUid, damages, done, losses }: Repair): readonly string[]
 
 function summaryOf(directory: string, repairs: number, losing: number): string {
   if (repairs === 0) return `${directory} is sound`
-  return `${repairs} repairs in ${directory}, ${losing} of them with losses`
+  return `${counted(repairs, 'repair')} in ${directory}, ${losing} of them with losses`
 }

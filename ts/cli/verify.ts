@@ -9,6 +9,7 @@ import {
   textOf,
 } from '../instance/index.js'
 import { LaunchError, machine, packageVersion } from '../launch/index.js'
+import { counted } from '../parse/index.js'
 import {
   claimDirectory,
   DirectoryInUseError,
@@ -39,11 +40,12 @@ change an answer or hide further damage, 2 for wrong usage.`)
       const directory = dataDirectoryOf(dbPath)
       const findings = await findingsIn(directory, output.progress)
       for (const finding of findings) output.line(json ? JSON.stringify(finding) : lineOf(finding))
-      const counted = findings.filter(
+      const harmful = findings.filter(
         ({ isHarmful, isProtectionLost }) => isHarmful || isProtectionLost,
       ).length
-      if (!json) output.line(counted === 0 ? `${directory} is sound` : `${counted} damages in ${directory}`)
-      if (counted > 0) output.finding()
+      if (!json)
+        output.line(harmful === 0 ? `${directory} is sound` : `${counted(harmful, 'damage')} in ${directory}`)
+      if (harmful > 0) output.finding()
     }),
 )
 
@@ -116,5 +118,10 @@ async function damagedUid(directory: string): Promise<readonly Finding[]> {
 const severityOf = ({ isHarmful, isProtectionLost }: Finding): string =>
   isHarmful ? 'damaged' : isProtectionLost ? 'protection lost' : 'harmless'
 
-const lineOf = ({ indexUid, file, problem, cost, ...rest }: Finding): string =>
-  `${severityOf({ indexUid, file, problem, cost, ...rest })}: ${indexUid === null ? '' : `index ${indexUid}: `}${file}: ${problem} (${cost})`
+function lineOf(finding: Finding): string {
+  const { indexUid, file, problem, cost } = finding
+  const subject = indexUid === null ? '' : `index ${indexUid}: `
+  // Errors of the engine begin with the path.
+  const place = problem.startsWith(file) ? '' : `${file}: `
+  return `${severityOf(finding)}: ${subject}${place}${problem} (${cost})`
+}

@@ -92,7 +92,7 @@ test(`${testEngine}: an index that lost documents is set aside, and the readable
   t.is(code, 1, errors.join('\n'))
   t.true(lines.some((line) => /damaged: index films: /.test(line)))
   t.true(lines.some((line) => /renamed to `films-damaged`/.test(line)))
-  t.is(lines.at(-1), `1 repairs in ${directory}, 1 of them with losses`)
+  t.is(lines.at(-1), `1 repair in ${directory}, 1 of them with losses`)
   const rescued = join(directory, 'rescued', 'films.ndjson')
   t.true((await linesIn(rescued)) >= 100)
   t.is((await stat(rescued)).mode & 0o077, 0, 'rescued documents are readable only by the owner')

@@ -127,7 +127,7 @@ for (const [what, harm, message] of harms)
       lines.some((line) => line.startsWith('damaged: ') && message.test(line)),
       lines.join('\n'),
     )
-    t.regex(lines.at(-1) ?? '', /^\d+ damages in /)
+    t.regex(lines.at(-1) ?? '', /^(1 damage|\d+ damages) in /)
   })
 
 test(`${testEngine}: an undamaged directory passes and is not changed`, async (t) => {

@@ -74,7 +74,9 @@ export function openPeer(
     const { status, code } = error
     const isAboutKey = status === 401 || status === 403
     const advice = isAboutKey && code !== 'missing_master_key' ? adviceOnKey(flag, key) : ''
-    return new PeerError(`${shown}: ${call} was refused: ${error.summary}${advice}`, status, code, {
+    // The advice continues the sentence.
+    const reason = advice === '' ? error.summary : error.summary.replace(/\.$/, '')
+    return new PeerError(`${shown}: ${call} was refused: ${reason}${advice}`, status, code, {
       cause: error,
     })
   }
