@@ -4,7 +4,7 @@ import { AnalyticsSection } from './analytics/section.tsx'
 import { ask, storedKey, storeKey } from './api/client.ts'
 import type { IndexInfo, Page } from './api/types.ts'
 import { ConsoleSection } from './console/section.tsx'
-import { useDroppedFile } from './first/dropped.ts'
+import { useDroppedFiles } from './first/dropped.ts'
 import { ImportDialog } from './first/import-dialog.tsx'
 import { Gate } from './gate.tsx'
 import { HealthSection } from './health/section.tsx'
@@ -37,9 +37,12 @@ export function App() {
   const [key, setKey] = useState(storedKey)
   const [isAsking, setIsAsking] = useState(false)
   const [only, setOnly] = useState<string | null>(null)
-  const [file, setFile] = useState<File | null>(null)
+  /** Files to import, of which the first `imported` are done. A dialog shows the next one. */
+  const [files, setFiles] = useState<readonly File[]>([])
+  const [imported, setImported] = useState(0)
+  const take = useCallback((more: readonly File[]) => setFiles((now) => [...now, ...more]), [])
   const main = useRef<HTMLElement>(null)
-  useDroppedFile(setFile)
+  useDroppedFiles(take)
   const list = useLoaded(
     (signal) => ask<Page<IndexInfo>>('GET', `/indexes?limit=${INDEXES_MAX}`, { signal }),
     [key],
@@ -57,6 +60,7 @@ export function App() {
       ?.scrollIntoView({ block: 'nearest', inline: 'center' })
   }, [place.section])
 
+  const file = files[imported]
   const isEmpty = list.value?.results.length === 0
   const { reload } = list
   useEffect(() => {
@@ -115,7 +119,7 @@ export function App() {
             indexes={indexes}
             index={index}
             state={place.state}
-            take={setFile}
+            take={take}
           />
         )}
         {place.section === 'search' && list.value === null && only !== null && (
@@ -124,7 +128,7 @@ export function App() {
             indexes={indexes}
             index={index}
             state={place.state}
-            take={setFile}
+            take={take}
           />
         )}
         {place.section === 'index' && (list.value !== null || only !== null) && (
@@ -134,7 +138,7 @@ export function App() {
             missing={index === null ? place.index : null}
             choose={choose}
             reload={list.reload}
-            take={setFile}
+            take={take}
           />
         )}
         {place.section === 'rules' && (
@@ -145,12 +149,13 @@ export function App() {
         {place.section === 'keys' && <KeysSection key={key} />}
         {place.section === 'api' && <ConsoleSection index={index} />}
         {place.section === 'health' && <HealthSection />}
-        {file !== null && (
+        {file !== undefined && (
           <ImportDialog
-            key={`${file.name} ${file.lastModified} ${file.size}`}
+            key={imported}
             file={file}
+            waiting={files.length - imported - 1}
             indexes={indexes}
-            close={() => setFile(null)}
+            close={() => setImported(imported + 1)}
             changed={list.reload}
           />
         )}

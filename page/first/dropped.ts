@@ -2,16 +2,16 @@
 import { useEffect } from 'preact/hooks'
 
 /** Without this, the browser would leave the page and open the dropped file. */
-export function useDroppedFile(take: (file: File) => void): void {
+export function useDroppedFiles(take: (files: readonly File[]) => void): void {
   useEffect(() => {
     const over = (event: DragEvent): void => {
       if (event.dataTransfer?.types.includes('Files')) event.preventDefault()
     }
     const drop = (event: DragEvent): void => {
-      const file = event.dataTransfer?.files[0]
-      if (file === undefined) return
+      const files = [...(event.dataTransfer?.files ?? [])]
+      if (files.length === 0) return
       event.preventDefault()
-      take(file)
+      take(files)
     }
     addEventListener('dragover', over)
     addEventListener('drop', drop)

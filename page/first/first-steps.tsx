@@ -4,22 +4,25 @@ import { Empty } from '../parts/basics.tsx'
 import { addressOf } from '../state/route.ts'
 import { sampleFile } from './sample.ts'
 
-export function FirstSteps(props: { readonly take: (file: File) => void; readonly hasLink: boolean }) {
+export function FirstSteps(props: {
+  readonly take: (files: readonly File[]) => void
+  readonly hasLink: boolean
+}) {
   const { take, hasLink } = props
   const input = useRef<HTMLInputElement>(null)
   return (
     <Empty title="No index yet">
-      <p>Drop a file of documents anywhere on this page: JSON, NDJSON or CSV, also gzipped.</p>
+      <p>Drop files of documents anywhere on this page: JSON, NDJSON or CSV, also gzipped.</p>
       <input
         ref={input}
         type="file"
+        multiple
         class="hidden"
         tabIndex={-1}
         aria-label="File to import"
         accept=".json,.ndjson,.jsonl,.csv,.gz"
         onChange={(event) => {
-          const file = event.currentTarget.files?.[0]
-          if (file !== undefined) take(file)
+          take([...(event.currentTarget.files ?? [])])
           event.currentTarget.value = ''
         }}
       />
@@ -27,7 +30,7 @@ export function FirstSteps(props: { readonly take: (file: File) => void; readonl
         <button type="button" class="main" onClick={() => input.current?.click()}>
           Choose a file
         </button>
-        <button type="button" onClick={() => take(sampleFile())}>
+        <button type="button" onClick={() => take([sampleFile()])}>
           Load sample films
         </button>
       </p>

@@ -1,4 +1,4 @@
-/** Imports a dropped file into an index that is named after it, and proposes filters. */
+/** Imports a dropped file into an index that is named after it, and proposes filters for a new one. */
 import { useEffect, useState } from 'preact/hooks'
 import { ask, type Failure, indexPath } from '../api/client.ts'
 import type { IndexInfo } from '../api/types.ts'
@@ -6,7 +6,7 @@ import { Outcome } from '../indexes/outcome.tsx'
 import { formatOf } from '../indexes/upload.ts'
 import { useImport } from '../indexes/use-import.ts'
 import { Dialog, Problem } from '../parts/basics.tsx'
-import { bytes } from '../parts/text.ts'
+import { bytes, plural } from '../parts/text.ts'
 import { asFailure } from '../state/loading.ts'
 import { addressOf } from '../state/route.ts'
 import { settle } from '../state/tasks.ts'
@@ -14,11 +14,13 @@ import { firstFields, keyCandidates, uidOf } from './first-document.ts'
 
 export function ImportDialog(props: {
   readonly file: File
+  /** Number of files whose import follows. */
+  readonly waiting: number
   readonly indexes: readonly IndexInfo[]
   readonly close: () => void
   readonly changed: () => void
 }) {
-  const { file, indexes, close, changed } = props
+  const { file, waiting, indexes, close, changed } = props
   const format = formatOf(file.name)
   const [uid, setUid] = useState(uidOf(file.name))
   const [fields, setFields] = useState<readonly string[]>([])
@@ -51,6 +53,7 @@ export function ImportDialog(props: {
       <form class="stack" onSubmit={submit}>
         <p class="soft small">
           {format}, {bytes(file.size)}
+          {waiting > 0 && `; then ${plural(waiting, 'more file', 'more files')}`}
         </p>
         <label class="field">
           Index
@@ -104,18 +107,30 @@ interface Described {
   readonly fields: readonly { readonly name: string; readonly type: string }[]
 }
 
+interface Enabled {
+  readonly filterableAttributes: readonly unknown[]
+  readonly sortableAttributes: readonly string[]
+}
+
 /** Types whose values are usually few enough to filter by. Texts are proposed, but not chosen. */
 const chosenTypes = ['number', 'integer', 'boolean', 'array of string', 'array of number']
 
-/** Proposes attributes for filters and sorting. They only work once the settings list them. */
+/**
+ * Proposes attributes for filters and sorting, which only work once the settings list them. Settings that an index already
+ * has are left as they are.
+ */
 function Filters({ uid, done }: { readonly uid: string; readonly done: () => void }) {
   const [fields, setFields] = useState<Described['fields']>([])
   const [chosen, setChosen] = useState<readonly string[]>([])
   const [failure, setFailure] = useState<Failure | null>(null)
   const [isSaving, setIsSaving] = useState(false)
   useEffect(() => {
-    ask<Described>('GET', indexPath(uid, '/description')).then(
-      ({ fields: found, primaryKey }) => {
+    Promise.all([
+      ask<Described>('GET', indexPath(uid, '/description')),
+      ask<Enabled>('GET', indexPath(uid, '/settings')),
+    ]).then(
+      ([{ fields: found, primaryKey }, { filterableAttributes, sortableAttributes }]) => {
+        if (filterableAttributes.length + sortableAttributes.length > 0) return
         const others = found.filter(({ name }) => name !== primaryKey)
         setFields(others)
         setChosen(others.filter(({ type }) => chosenTypes.includes(type)).map(({ name }) => name))
@@ -132,6 +147,8 @@ function Filters({ uid, done }: { readonly uid: string; readonly done: () => voi
     try {
       const body = {
         filterableAttributes: chosen,
+        // By default only the first values of the alphabet are counted, which are often punctuation.
+        faceting: { sortFacetValuesBy: { '*': 'count' } },
         sortableAttributes: chosen.filter(
           (name) => !fields.find((field) => field.name === name)?.type.startsWith('array'),
         ),
@@ -162,11 +179,13 @@ function Filters({ uid, done }: { readonly uid: string; readonly done: () => voi
       )}
       {failure !== null && <Problem failure={failure} />}
       <div class="row">
-        <button type="button" class="main" disabled={isSaving || chosen.length === 0} onClick={save}>
-          Enable and search
-        </button>
+        {fields.length > 0 && (
+          <button type="button" class="main" disabled={isSaving || chosen.length === 0} onClick={save}>
+            Enable and search
+          </button>
+        )}
         <button type="button" onClick={open}>
-          Search without filters
+          {fields.length > 0 ? 'Search without filters' : 'Search'}
         </button>
       </div>
     </div>

@@ -32,7 +32,7 @@ export function IndexSection(props: {
   readonly choose: (uid: string) => void
   readonly reload: () => void
   /** Starts the import of a file. */
-  readonly take: (file: File) => void
+  readonly take: (files: readonly File[]) => void
 }) {
   const { indexes, index, missing, choose, reload, take } = props
   const [tab, setTab] = useState<TabName>('documents')

@@ -24,7 +24,7 @@ export function SearchSection(props: {
   readonly index: IndexInfo | null
   readonly state: string | null
   /** Starts the import of a file. */
-  readonly take: (file: File) => void
+  readonly take: (files: readonly File[]) => void
 }) {
   const { indexes, index } = props
   const [state, setState] = useState<SearchState>(() => readState(props.state, index?.uid ?? ''))

@@ -1,10 +1,21 @@
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Page } from 'playwright-core'
 import { testNeeding } from '../../support/test-needing.js'
 import { browserOfTests, fillFilms, textOf, visit } from './browser.js'
 
 const test = testNeeding([browserOfTests])
+
+/** Drops files of this machine on the page, outside of any control. */
+async function drop(page: Page, files: readonly string[]): Promise<void> {
+  const devtools = await page.context().newCDPSession(page)
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+    await devtools.send('Input.dispatchDragEvent', {
+      ...{ type, x: 20, y: 600 },
+      data: { items: [], files: [...files], dragOperationsMask: 1 },
+    })
+}
 
 test('a chosen file is imported into a new index', async (t) => {
   const { server, page, complaints } = await visit(t, async () => undefined)
@@ -27,12 +38,7 @@ test('a file dropped anywhere on the empty page becomes a searchable index with 
   const path = join(await mkdtemp(join(tmpdir(), 'siftd-drop-')), 'Old boats.csv')
   await writeFile(path, ['boat_id,name,built:number', ...lines].join('\n'))
   await page.getByText('No index yet').waitFor()
-  const devtools = await page.context().newCDPSession(page)
-  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
-    await devtools.send('Input.dispatchDragEvent', {
-      ...{ type, x: 20, y: 600 },
-      data: { items: [], files: [path], dragOperationsMask: 1 },
-    })
+  await drop(page, [path])
   await page.getByRole('heading', { name: 'Import Old boats.csv' }).waitFor()
   t.is(await page.getByLabel('Index', { exact: true }).inputValue(), 'Old-boats')
   const primaryKey = page.getByLabel('Primary key')
@@ -43,9 +49,30 @@ test('a file dropped anywhere on the empty page becomes a searchable index with 
   t.true(await page.getByRole('checkbox', { name: 'built' }).isChecked())
   t.false(await page.getByRole('checkbox', { name: 'name' }).isChecked())
   await page.getByRole('button', { name: 'Enable and search' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'hidden' })
   await page.getByText('30 hits').waitFor()
   const { body } = await server.get('/indexes/Old-boats/settings')
   t.deepEqual([body.filterableAttributes, body.sortableAttributes], [['built'], ['built']] as never)
+  t.like(body, { faceting: { sortFacetValuesBy: { '*': 'count' } } })
+  t.deepEqual(complaints, [])
+})
+
+test('several dropped files are imported in turn, and settings of an existing index stay', async (t) => {
+  const { server, page, complaints } = await visit(t, (server) => fillFilms(t, server))
+  const folder = await mkdtemp(join(tmpdir(), 'siftd-drop-'))
+  const paths = ['films', 'boats'].map((name) => join(folder, `${name}.csv`))
+  for (const path of paths) await writeFile(path, 'id:number,title,length:number\n1,One,90')
+  const { body: before } = await server.get('/indexes/films/settings')
+  await page.getByText('5 hits').waitFor()
+  await drop(page, paths)
+  await page.getByRole('heading', { name: 'Import films.csv' }).waitFor()
+  await page.getByText('then 1 more file').waitFor()
+  await page.getByRole('button', { name: 'Import', exact: true }).click()
+  await page.getByRole('button', { name: 'Search', exact: true }).click()
+  await page.getByRole('heading', { name: 'Import boats.csv' }).waitFor()
+  t.deepEqual((await server.get('/indexes/films/settings')).body, before)
+  await page.getByRole('button', { name: 'Import', exact: true }).click()
+  await page.getByText('1 of 1 documents of boats.csv').waitFor()
   t.deepEqual(complaints, [])
 })
 
