@@ -13,12 +13,17 @@ import type { PostingList } from './postings/postings.js'
 import type { StemmedWords } from './postings/stems.js'
 import type { ChineseWords } from './query/pinyin.js'
 import type { Synonyms } from './query/synonyms.js'
+import type { Misspellings } from './query/typos.js'
 import type { DocSet } from './store/docid-set.js'
 
 /** Cached values by kind. The cache owns its values: copy a value before changing it. */
 interface CachedValues {
   /** Prefix → occurrences of all words that start with it. */
   readonly completions: PostingList
+  /** Words, joined by zero characters → occurrences of all of them. */
+  readonly unions: PostingList
+  /** Budget, unfinished (1) or not (0) and a word → words within that many typos. */
+  readonly misspellings: Misspellings
   /** Word → its best split into two words, null for none. */
   readonly splits: readonly [string, string] | null
   /** Unfinished (1) or not (0) and a word → the best two words that are read as its halves, null for none. */
@@ -54,6 +59,9 @@ const stringBytes = (text: string): number => STRING_BYTES + CHAR_BYTES * text.l
 /** Size of a value of each kind, in bytes. */
 const bytesOf: { readonly [K in Kind]: (value: CachedValues[K]) => number } = {
   completions: (list) => list.byteLength,
+  unions: (list) => list.byteLength,
+  // The words are those of the dictionary.
+  misspellings: ({ oneTypo, twoTypos }) => STRING_BYTES * (oneTypo.length + twoTypos.length),
   splits: (words) => (words === null ? 0 : stringBytes(words[0]) + stringBytes(words[1])),
   halves: (words) => (words === null ? 0 : stringBytes(words[0]) + stringBytes(words[1])),
   filters: ({ words }) => words.byteLength,

@@ -25,6 +25,7 @@ import { DocSet } from '../store/docid-set.js'
 import { Forms } from './forms.js'
 import type { PhraseWords } from './parse.js'
 import { type DerivationKinds, hasTypos, type Term, type TermSource, type TypoCount } from './term.js'
+import { type Misspellings, misspellings } from './typos.js'
 
 /** Occurrences of the words of a term. */
 export interface Occurrences {
@@ -77,6 +78,7 @@ export class TermResolver implements TermSource {
   /** Query words and n-grams for which every split was looked up in the whole index. */
   readonly splitCandidates = new Set<string>()
   private readonly byTypos = new Map<Term, (DocSet | undefined)[]>()
+  private readonly byKinds = new Map<Term, Map<number, DocSet>>()
   private readonly exacts = new Map<Term, DocSet>()
   private readonly phrases = new Map<string, DocSet>()
   private readonly termOccurrences = new Map<Term, Map<number, Occurrences>>()
@@ -181,12 +183,18 @@ export class TermResolver implements TermSource {
     return found
   }
 
-  /** Documents with any derivation in `kinds`. */
+  /** Documents with any derivation in `kinds`. The set belongs to the resolver. */
   documentsOf(term: Term, kinds: DerivationKinds): DocSet {
     if (kinds.exactOnly) return this.exactDocuments(term)
-    const found = new DocSet(this.bound)
-    for (const typos of [0, 1, 2] as const)
-      if (hasTypos(kinds, typos)) found.union(this.documentsByTypos(term, typos))
+    const known = this.byKinds.get(term) ?? new Map<number, DocSet>()
+    this.byKinds.set(term, known)
+    let found = known.get(kinds.typoCounts)
+    if (found === undefined) {
+      found = new DocSet(this.bound)
+      for (const typos of [0, 1, 2] as const)
+        if (hasTypos(kinds, typos)) found.union(this.documentsByTypos(term, typos))
+      known.set(kinds.typoCounts, found)
+    }
     return found
   }
 
@@ -234,6 +242,15 @@ export class TermResolver implements TermSource {
       if (near) found.add(docid)
     }
     return found
+  }
+
+  // ——— typos ———
+
+  misspellings(word: string, budget: number, isPrefix: boolean): Misspellings {
+    const accepts = (candidate: string): boolean => this.allowsTypos(candidate)
+    return this.cache.get('misspellings', `${budget}${Number(isPrefix)}${word}`, () =>
+      misspellings(this.dictionary, word, { budget, isPrefix, accepts }),
+    )
   }
 
   // ——— splits ———
@@ -387,10 +404,7 @@ export class TermResolver implements TermSource {
   private collectOccurrences(term: Term, kinds: DerivationKinds): Occurrences {
     const { words, usesCompletions, phrases } = this.wordsOf(term, kinds)
     return {
-      words: mergedLists(
-        words.map((word) => this.list(word)),
-        this.bound,
-      ),
+      words: this.union(words),
       completions: usesCompletions ? this.completionList(term) : EMPTY_LIST,
       phrases: phrases.map((phrase) => this.phraseOccurrences(phrase)),
     }
@@ -433,6 +447,17 @@ export class TermResolver implements TermSource {
       first: listOf(phrase[0]),
       last: listOf(phrase.at(-1)),
     }
+  }
+
+  /** Occurrences of all of these words. */
+  private union(words: readonly string[]): PostingList {
+    const merged = () =>
+      mergedLists(
+        words.map((word) => this.list(word)),
+        this.bound,
+      )
+    // The list of a single word is not copied.
+    return words.length <= 1 ? merged() : this.cache.get('unions', words.join('\u0000'), merged)
   }
 
   completionList(term: Term): PostingList {

@@ -26,7 +26,7 @@ import {
 import type { TermDictionary } from '../postings/postings.js'
 import type { Forms } from './forms.js'
 import type { PhraseWords } from './parse.js'
-import { type Misspellings, misspellings } from './typos.js'
+import { type Misspellings, NONE } from './typos.js'
 
 export type TypoCount = 0 | 1 | 2
 
@@ -38,6 +38,8 @@ export interface TermSource {
   readonly hasDictionaries: boolean
   /** Returns true if a word occurs in a field with typo tolerance. */
   allowsTypos(word: string): boolean
+  /** Words within `budget` typos of a word; `budget` is 1 or 2. */
+  misspellings(word: string, budget: number, isPrefix: boolean): Misspellings
   /** The best split of a word into two words, null if there is none. */
   split(word: string): readonly [string, string] | null
   /**
@@ -171,11 +173,7 @@ export class Term {
       const { word, phrase, budget, isPrefix } = this.spec
       const none = phrase !== null || word === '' || Buffer.byteLength(word) > WORD_BYTES_MAX
       const accepts = (candidate: string): boolean => this.source.allowsTypos(candidate)
-      const found = misspellings(this.source.dictionary, word, {
-        budget: none ? 0 : budget,
-        isPrefix,
-        accepts,
-      })
+      const found = none || budget === 0 ? NONE : this.source.misspellings(word, budget, isPrefix)
       // With a budget, misspellings include these words.
       const all = budget === 0 ? { ...found, oneTypo: this.typedOn(accepts) } : found
       this.misspelt = this.source.forms.areOff ? all : this.withForms(all, accepts)

@@ -34,15 +34,15 @@ export interface Misspellings {
   readonly twoTypos: readonly string[]
 }
 
-const NONE: Misspellings = { oneTypo: [], twoTypos: [] }
+export const NONE: Misspellings = { oneTypo: [], twoTypos: [] }
 
 /** Indexed words one and two typos away from `word`, in dictionary order. */
 export function misspellings(dictionary: TermDictionary, word: string, options: TypoOptions): Misspellings {
-  return options.budget === 0 ? NONE : new TypoWalk(dictionary, word, options).run()
+  return new TypoWalk(dictionary, word, options).run()
 }
 
-interface TypoOptions {
-  /** Maximum typos: 0, 1 or 2. */
+export interface TypoOptions {
+  /** Maximum typos: 1 or 2. */
   readonly budget: number
   readonly isPrefix: boolean
   /** True if a word can be found by typo; other words do not count towards the limits. */

@@ -270,11 +270,10 @@ export function statsOf(
   let min = Number.POSITIVE_INFINITY
   let max = Number.NEGATIVE_INFINITY
   const note = (entry: number): void => {
-    const group = column.groupOf[entry]!
-    if (!column.isNumber(group)) return
-    const value = column.numbers[group]!
-    min = Math.min(min, value)
-    max = Math.max(max, value)
+    // NaN for a string.
+    const value = column.numbers[column.groupOf[entry]!]!
+    if (value < min) min = value
+    if (value > max) max = value
   }
   for (const docid of docids) {
     const row = column.at(docid)

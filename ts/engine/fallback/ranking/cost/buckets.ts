@@ -48,21 +48,28 @@ function picked(docids: Uint32Array, rows: Uint32Array): Uint32Array {
 
 /** Yields the rows of each cost, lowest cost first; rows ascend. A counting sort. */
 function* rowsByCost(totals: Uint16Array): Generator<{ readonly cost: number; readonly rows: Uint32Array }> {
-  let [least, most] = [NEVER, 0]
+  const rows = new Uint32Array(totals.length)
+  let [least, most, matched] = [NEVER, 0, 0]
   for (let row = 0; row < totals.length; row++) {
     const total = totals[row]!
+    rows[row] = row
+    if (total === NEVER) continue
+    matched++
     if (total < least) least = total
-    if (total > most && total !== NEVER) most = total
+    if (total > most) most = total
+  }
+  if (matched === 0 || (matched === rows.length && least === most)) {
+    if (rows.length > 0) yield { cost: least, rows }
+    return
   }
   // The last slot is for documents that no reading matches.
-  const never = Math.max(0, most - least + 1)
+  const never = most - least + 1
   const starts = new Uint32Array(never + 2)
   for (let row = 0; row < totals.length; row++) {
     const after = 1 + (totals[row] === NEVER ? never : totals[row]! - least)
     starts[after] = starts[after]! + 1
   }
   for (let slot = 0; slot <= never; slot++) starts[slot + 1] = starts[slot + 1]! + starts[slot]!
-  const rows = new Uint32Array(totals.length)
   const next = starts.slice()
   for (let row = 0; row < totals.length; row++) {
     const slot = totals[row] === NEVER ? never : totals[row]! - least

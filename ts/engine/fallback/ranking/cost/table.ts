@@ -94,10 +94,12 @@ export class CostTable {
     return cheapest
   }
 
-  /** Readings that claim these documents, in order of discovery. */
+  /** Readings that claim these documents, which have the same cost, in order of discovery. */
   paths(rows: Uint32Array): PathStep[][] {
     const root: Claim = { key: -1, step: null, children: new Map(), latest: null }
-    for (let at = 0; at < rows.length; at++) this.claim(root, rows[at]!)
+    // With a single step, the cost is that of the step.
+    const claiming = this.hasOneStep ? rows.subarray(0, 1) : rows
+    for (let at = 0; at < claiming.length; at++) this.claim(root, claiming[at]!)
     const found: PathStep[][] = []
     const collect = ({ children }: Claim, path: readonly PathStep[]): void => {
       if (children.size === 0) found.push([...path])
@@ -106,6 +108,11 @@ export class CostTable {
     }
     collect(root, [])
     return found
+  }
+
+  private get hasOneStep(): boolean {
+    const { nodes, first, successors } = this.graph
+    return nodes.length === 1 && first.length === 1 && successors[0]!.every((to) => to === END)
   }
 
   private claim(root: Claim, row: number): void {

@@ -57,9 +57,13 @@ class ExactFields {
 
   /** Searched fields that contain all words, if each word is also at its position in some field; otherwise null. */
   of(docid: number): readonly number[] | null {
-    for (const { cursor } of this.words) if (!cursor.seek(docid)) return null
-    for (const [nth, { cursor, bucket }] of this.words.entries()) {
-      ;[this.fields, this.fieldsBefore] = [this.fieldsBefore, this.fields]
+    const { words } = this
+    for (let nth = 0; nth < words.length; nth++) if (!words[nth]!.cursor.seek(docid)) return null
+    for (let nth = 0; nth < words.length; nth++) {
+      const { fields } = this
+      this.fields = this.fieldsBefore
+      this.fieldsBefore = fields
+      const { cursor, bucket } = words[nth]!
       if (!this.collect(cursor, bucket, nth === 0) || this.fields.length === 0) return null
     }
     return this.fields
@@ -113,8 +117,15 @@ export function exactAttributeRule(resolver: TermResolver): RankingRule {
     }
     for (const rank of [RANK_MAX, 2, 1] as const)
       if (counts[rank] > 0) {
-        const bucket = counts[rank] === docids.length ? docids : docids.filter((_, at) => ranks[at] === rank)
+        const bucket = counts[rank] === docids.length ? docids : withRank(docids, ranks, rank, counts[rank])
         yield { docids: bucket, graph, detail: { rule: 'exactAttribute', rank, max: RANK_MAX } }
       }
   }
+}
+
+/** @param count number of documents with the rank */
+function withRank(docids: Uint32Array, ranks: Uint8Array, rank: number, count: number): Uint32Array {
+  const found = new Uint32Array(count)
+  for (let at = 0, filled = 0; filled < count; at++) if (ranks[at] === rank) found[filled++] = docids[at]!
+  return found
 }
