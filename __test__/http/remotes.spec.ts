@@ -317,6 +317,8 @@ test('a change of the network keeps unlisted members, and changes nothing if it 
     [{ shard: {} }, 'bad_request'],
   ] as const)
     t.is((await server.patch('/network', patch)).body.code, code, JSON.stringify(patch))
+  const steered = await server.post('/network/control', {})
+  t.deepEqual([steered.status, steered.body.code], [451, 'requires_enterprise_edition'])
   t.deepEqual((await server.get('/network')).body, before)
   const after = (await server.patch('/network', { remotes: { east: null } })).body
   t.deepEqual(after.shards, { a: { remotes: ['north', 'x'] } })

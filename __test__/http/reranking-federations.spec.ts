@@ -232,3 +232,31 @@ test('a federation that no model can rank is refused', async (t) => {
   }
   t.is(provider.calls.length, 0)
 })
+
+test('fields of documents with the names of added members change nothing', async (t) => {
+  const { federated, search, server } = await library(t, reversed, {
+    settings: { displayedAttributes: ['*'] },
+  })
+  const own = { _federation: { indexUid: 'ghost' }, _rankingScoreDetails: { pin: { position: 0 } } }
+  const stored = [
+    { id: 6, title: 'film', ...own },
+    { id: 7, title: 'film', ...own, _rankingScoreDetails: 'none' },
+  ]
+  await server.settle(t, server.post('/indexes/films/documents', stored))
+  const pin = { selector: { id: '5' }, action: { type: 'pin', position: 0 } }
+  const personalize = { userContext: 'x' }
+  for (const actions of [[], [pin]]) {
+    await server.settle(t, server.patch('/dynamic-search-rules/r', { actions }))
+    const plain = ids((await federated({ limit: 3 }, films)).body)
+    const moved = actions.length === 0 ? plain.toReversed() : [plain[0], ...plain.slice(1).toReversed()]
+    t.deepEqual(ids((await federated({ limit: 3, rerank }, films)).body), moved)
+    t.deepEqual(ids((await federated({ limit: 3, personalize }, films)).body), moved)
+    t.deepEqual(ids(await search({ q: 'film', limit: 3, rerank })), moved)
+    const { hits } = await search({ q: 'film', limit: 3, personalize })
+    t.deepEqual(ids({ hits }), moved)
+    t.like(
+      hits.find(({ id }) => id === 6),
+      own,
+    )
+  }
+})

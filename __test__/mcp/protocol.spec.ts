@@ -263,7 +263,7 @@ async function until(t: ExecutionContext, isTrue: () => boolean): Promise<void> 
 test('many clients at once are answered', async (t) => {
   const server = await startFilms(t)
   const answers = await Promise.all(
-    Array.from({ length: 300 }, (_, at) =>
+    Array.from({ length: 1000 }, (_, at) =>
       legacy(server, {
         method: 'tools/call',
         params: { name: 'searchInIndexes', arguments: { queries: [{ indexUid: 'films', q: `a${at % 7}` }] } },

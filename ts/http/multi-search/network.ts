@@ -116,6 +116,7 @@ async function inOwnOrder(
   const body = await untilDisconnected(onDisconnect, (stop) =>
     personalized(rerankers, Buffer.from(merged), {
       ...{ queries, userContext, deadline: started + SEARCH_MS, stop },
+      isPinning: true,
       hidesDetails: () => false,
     }),
   )

@@ -69,6 +69,7 @@ export async function reorderedFederation(
       personalized(rerankers, bufferOf(body), {
         queries: searches.map(({ request }) => request.q),
         ...{ userContext: personalize.userContext, deadline: started + Math.min(...budgets), stop },
+        isPinning,
         hidesDetails: (position) => isPinning && position !== null && shows.get(position) === false,
       }),
   }

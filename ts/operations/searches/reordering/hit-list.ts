@@ -1,6 +1,13 @@
 /** The hits of an answer as bytes, and the answer with other hits. */
 import type { SearchFacts } from '../../../engine/index.js'
-import { arrayOf, elementSlices, memberSlices, objectOf, withMembers } from './json-slices.js'
+import {
+  arrayOf,
+  elementSlices,
+  type MemberSlice,
+  memberSlices,
+  objectOf,
+  withMembers,
+} from './json-slices.js'
 
 /** Members of hits that are no fields of the document. */
 const addedMembers = [
@@ -70,12 +77,20 @@ export const documentBytes = (hit: Buffer): Buffer => withMembers(hit, (name) =>
 export const documentOf = (hit: Buffer): Readonly<Record<string, unknown>> =>
   JSON.parse(documentBytes(hit).toString()) as Readonly<Record<string, unknown>>
 
-export const withoutDetails = (hit: Buffer): Buffer =>
-  withMembers(hit, (name) => name !== '_rankingScoreDetails')
+/** Returns a member that the engine added to a hit. It follows a field of the document with the same name. */
+const addedTo = (hit: Buffer, wanted: string): MemberSlice | undefined =>
+  memberSlices(hit).findLast(({ name }) => name === wanted)
 
-/** Adds an entry to the score details of a hit, if it has any. @param entry JSON text with its name */
+/** Returns a hit without its score details, which it must have. */
+export function withoutDetails(hit: Buffer): Buffer {
+  const details = addedTo(hit, '_rankingScoreDetails')
+  const kept = memberSlices(hit).filter(({ start }) => start !== details?.start)
+  return objectOf(kept.map(({ start, end }) => hit.subarray(start, end)))
+}
+
+/** Adds an entry to the score details of a hit, which it must have. @param entry JSON text with its name */
 export function withDetail(hit: Buffer, entry: string): Buffer {
-  const details = memberSlices(hit).find(({ name }) => name === '_rankingScoreDetails')
+  const details = addedTo(hit, '_rankingScoreDetails')
   if (details === undefined) return hit
   const inner = memberSlices(hit, details.valueStart)
   const comma = inner.length === 0 ? '' : ','
@@ -84,10 +99,13 @@ export function withDetail(hit: Buffer, entry: string): Buffer {
   ])
 }
 
-/** Returns true if a dynamic search rule fixed the position of a hit. The hit must have its score details. */
+/** Returns true if a dynamic search rule fixed the position of a hit. Without its score details it is not known. */
 export function isPinned(hit: Buffer): boolean {
-  const details = memberSlices(hit).find(({ name }) => name === '_rankingScoreDetails')
-  return details !== undefined && memberSlices(hit, details.valueStart).some(({ name }) => name === 'pin')
+  const details = addedTo(hit, '_rankingScoreDetails')
+  // Without score details, a field of the document with this name may be of any type.
+  if (details === undefined || hit.toString('latin1', details.valueStart, details.valueStart + 1) !== '{')
+    return false
+  return memberSlices(hit, details.valueStart).some(({ name }) => name === 'pin')
 }
 
 /** Returns the position of the query that found a hit of a federated answer; null in another answer. */
@@ -102,7 +120,7 @@ interface HitOrigin {
 }
 
 function federationOf(hit: Buffer): HitOrigin | null {
-  const member = memberSlices(hit).find(({ name }) => name === '_federation')
+  const member = addedTo(hit, '_federation')
   return member === undefined
     ? null
     : (JSON.parse(hit.toString('utf8', member.valueStart, member.end)) as HitOrigin)

@@ -10,7 +10,7 @@ interface Slice {
 }
 
 /** A member of an object: from its name to the end of its value. */
-interface MemberSlice extends Slice {
+export interface MemberSlice extends Slice {
   readonly name: string
   readonly valueStart: number
 }

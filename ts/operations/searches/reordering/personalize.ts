@@ -44,7 +44,7 @@ export async function personalizationOf(
     request: { ...request, showRankingScoreDetails: request.showRankingScoreDetails || isPinning },
     async apply(answer, stop) {
       const body = await personalized(rerankers, bufferOf(answer.body), {
-        ...{ queries: [request.q], userContext, deadline, stop },
+        ...{ queries: [request.q], userContext, deadline, stop, isPinning },
         hidesDetails: () => hidesDetails,
       })
       const { timeAt: _, ...rest } = answer
@@ -60,6 +60,8 @@ export interface Personalized {
   /** By `performance.now()`. */
   readonly deadline: number
   readonly stop: DisconnectSignal
+  /** True if hits may be pinned. They have score details that say so. */
+  readonly isPinning: boolean
   /** Returns true if the client did not ask for the score details of the query at this position. */
   readonly hidesDetails: (queryPosition: number | null) => boolean
 }
@@ -72,11 +74,11 @@ export interface Personalized {
 export async function personalized(
   rerankers: Rerankers,
   body: Buffer,
-  { queries, userContext, deadline, stop, hidesDetails }: Personalized,
+  { queries, userContext, deadline, stop, isPinning, hidesDetails }: Personalized,
 ): Promise<Buffer> {
   const started = performance.now()
   const hits = hitsOf(body)
-  const fixed = new Set(hits.flatMap((hit, at) => (isPinned(hit) ? [at] : [])))
+  const fixed = new Set(hits.flatMap((hit, at) => (isPinning && isPinned(hit) ? [at] : [])))
   const sent = hits.flatMap((_, at) => (fixed.has(at) ? [] : [at]))
   const words = [...new Set(queries.map((q) => q?.trim() ?? ''))].filter((q) => q !== '')
   const ranked = await stop.waitFor(() =>
