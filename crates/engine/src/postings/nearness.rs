@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::settings::ProximityPrecision;
 
 /// If at least this many documents contain both words, distances are computed for the complete index and cached.
-pub const NEAR_DOCUMENTS_MIN: u64 = 2048;
+pub(super) const NEAR_DOCUMENTS_MIN: u64 = 2048;
 
 /// Once this many documents were read for a pair, the documents with both words are counted.
 const READ_DOCUMENTS_MIN: u64 = 32;
@@ -51,7 +51,7 @@ impl Postings {
 
     /// As [`Postings::near_docs`], but only if the result is cached, or cheap to compute compared with the documents
     /// that callers have read for this pair so far, including `asked` now.
-    pub fn near_docs_if_cheap(
+    pub(super) fn near_docs_if_cheap(
         &self,
         left: &Side,
         right: &Side,

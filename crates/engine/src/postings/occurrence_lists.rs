@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use roaring::RoaringBitmap;
-use tantivy::postings::Postings as _;
+use tantivy::postings::{Postings as _, SegmentPostings};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet};
 
 use super::cache::{OccurrenceReads, WordOccurrences};
 use super::list_reader::{ALL_DOCS, ListReader};
-use super::occurrences::{Occurrences, pack, unpack};
+use super::occurrences::{Occurrences, pack_all, unpack};
 use super::reader::Postings;
 use super::word::{TermList, Word};
 use crate::error::Result;
@@ -29,8 +29,7 @@ impl Postings {
             }
             if let Some(short) = segment.short_prefix(prefix) {
                 segment.visit_short_prefix(short, &here, |docid, field, positions| {
-                    let found = positions.iter().map(|&position| pack(docid, field, position));
-                    packed.extend(found.filter(searched));
+                    packed.extend(pack_all(docid, field, positions).filter(searched));
                 })?;
                 continue;
             }
@@ -47,7 +46,7 @@ impl Postings {
                         Ok(())
                     })?;
                     self.visit_lists(lists.iter(), &here, |docid, field, positions| {
-                        packed.extend(positions.iter().map(|&position| pack(docid, field, position)));
+                        packed.extend(pack_all(docid, field, positions));
                     })?;
                 }
             }
@@ -63,7 +62,7 @@ impl Postings {
     ) -> Result<Occurrences> {
         let mut packed = Vec::new();
         self.visit_positions(words, universe, |docid, field, positions| {
-            packed.extend(positions.iter().map(|&position| pack(docid, field, position)));
+            packed.extend(pack_all(docid, field, positions));
         })?;
         Ok(Occurrences::new(packed))
     }
@@ -102,15 +101,13 @@ impl Postings {
         }
         let mut packed = Vec::with_capacity(frequency as usize);
         for list in &word.lists {
-            let docids = &self.snapshot.segments()[list.segment].docids;
-            ListReader::new(&self.indexes[list.segment], &self.budget).each_doc_with_positions(
-                &list.info,
-                &ALL_DOCS,
-                &self.positions[list.segment],
-                |doc| docids[doc as usize] != DELETED,
-                |doc, positions| {
-                    let docid = docids[doc as usize];
-                    packed.extend(positions.iter().map(|&position| pack(docid, list.field, position)));
+            let mut reader = ListReader::new(&self.indexes[list.segment], &self.budget);
+            self.each_live(
+                &mut reader,
+                list,
+                |_| true,
+                |docid, positions| {
+                    packed.extend(pack_all(docid, list.field, positions));
                 },
             )?;
         }
@@ -131,39 +128,69 @@ impl Postings {
         let mut readers: Vec<ListReader> =
             self.indexes.iter().map(|index| ListReader::new(index, &self.budget)).collect();
         for list in lists {
-            let docids = &self.snapshot.segments()[list.segment].docids;
             if targets.is_skipping_cheaper(list) {
-                let mut postings = self.open_list(list, IndexRecordOption::WithFreqsAndPositions)?;
-                for &target in targets.in_segment(list.segment) {
-                    if self.budget.stops() {
-                        break;
-                    }
-                    if postings.doc() < target {
-                        postings.seek(target);
-                    }
-                    if postings.doc() == target {
+                self.each_target(
+                    list,
+                    &mut targets,
+                    IndexRecordOption::WithFreqsAndPositions,
+                    |docid, postings| {
                         positions.clear();
                         postings.positions(&mut positions);
-                        visit(docids[target as usize], list.field, &positions);
-                    }
-                }
+                        visit(docid, list.field, &positions);
+                    },
+                )?;
                 continue;
             }
             // Looking up each posting of a short list is faster than marking many documents.
             let is_short = u64::from(list.info.doc_freq) * SKIP_COST < universe.len();
             let marks: &[u64] = if is_short { &[] } else { targets.marks() };
             let marked = |docid: u32| is_marked(marks, docid) || (is_short && universe.contains(docid));
-            let wanted = |doc: DocId| {
-                let docid = docids[doc as usize];
-                docid != DELETED && marked(docid)
-            };
-            readers[list.segment].each_doc_with_positions(
-                &list.info,
-                &ALL_DOCS,
-                &self.positions[list.segment],
-                wanted,
-                |doc, positions| visit(docids[doc as usize], list.field, positions),
-            )?;
+            self.each_live(&mut readers[list.segment], list, marked, |docid, positions| {
+                visit(docid, list.field, positions);
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with the live documents of a list that are `wanted`, ascending, and their ascending positions.
+    fn each_live(
+        &self,
+        reader: &mut ListReader,
+        list: &TermList,
+        wanted: impl Fn(u32) -> bool,
+        mut visit: impl FnMut(u32, &[u32]),
+    ) -> Result<()> {
+        let docids = &self.snapshot.segments()[list.segment].docids;
+        let wanted = |doc: DocId| {
+            let docid = docids[doc as usize];
+            docid != DELETED && wanted(docid)
+        };
+        let positions = &self.positions[list.segment];
+        reader.each_doc_with_positions(&list.info, &ALL_DOCS, positions, wanted, |doc, positions| {
+            visit(docids[doc as usize], positions);
+        })
+    }
+
+    /// Calls `visit` with the targets in a list, ascending. The cursor is at the document.
+    fn each_target(
+        &self,
+        list: &TermList,
+        targets: &mut Targets,
+        option: IndexRecordOption,
+        mut visit: impl FnMut(u32, &mut SegmentPostings),
+    ) -> Result<()> {
+        let docids = &self.snapshot.segments()[list.segment].docids;
+        let mut postings = self.open_list(list, option)?;
+        for &target in targets.in_segment(list.segment) {
+            if self.budget.stops() {
+                break;
+            }
+            if postings.doc() < target {
+                postings.seek(target);
+            }
+            if postings.doc() == target {
+                visit(docids[target as usize], &mut postings);
+            }
         }
         Ok(())
     }
@@ -180,22 +207,13 @@ impl Postings {
     ) -> Result<()> {
         for (word, number) in words {
             for list in &word.lists {
-                let docids = &self.snapshot.segments()[list.segment].docids;
                 if targets.is_skipping_cheaper(list) {
-                    let mut postings = self.open_list(list, IndexRecordOption::WithFreqs)?;
-                    for &target in targets.in_segment(list.segment) {
-                        if self.budget.stops() {
-                            break;
-                        }
-                        if postings.doc() < target {
-                            postings.seek(target);
-                        }
-                        if postings.doc() == target {
-                            visit(docids[target as usize], list.field, postings.term_freq(), number);
-                        }
-                    }
+                    self.each_target(list, targets, IndexRecordOption::WithFreqs, |docid, postings| {
+                        visit(docid, list.field, postings.term_freq(), number);
+                    })?;
                     continue;
                 }
+                let docids = &self.snapshot.segments()[list.segment].docids;
                 let marks = targets.marks();
                 let mut reader = ListReader::new(&self.indexes[list.segment], &self.budget);
                 reader.each_doc_with_count(&list.info, &ALL_DOCS, |doc, count| {

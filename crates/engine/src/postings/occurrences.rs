@@ -150,6 +150,11 @@ pub(super) fn pack(docid: u32, field: FieldId, position: u32) -> u64 {
     u64::from(docid) << 32 | u64::from(field) << 16 | u64::from(position & 0xffff)
 }
 
+/// Packs the occurrences of a word in one attribute of a document.
+pub(super) fn pack_all(docid: u32, field: FieldId, positions: &[u32]) -> impl Iterator<Item = u64> + '_ {
+    positions.iter().map(move |&position| pack(docid, field, position))
+}
+
 pub(super) fn unpack(occurrence: u64) -> (u32, FieldId, u32) {
     ((occurrence >> 32) as u32, (occurrence >> 16) as FieldId, occurrence as u32 & 0xffff)
 }

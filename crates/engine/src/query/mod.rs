@@ -4,7 +4,7 @@
 //! 2. `derivations` finds the words of the index that may stand for a word: misspellings (`typos`), prefixes, splits
 //!    and `synonyms`. A `term` holds them.
 //! 3. `graph` holds the readings of the query: a node is a term or neighbouring terms joined.
-//! 4. `resolver` finds the documents and occurrences of a node.
+//! 4. `resolver` finds the documents and occurrences of a node, `node_side` the distances between two nodes.
 //!
 //! `highlight_terms` lists the words to mark in a hit, `spellings` the derivations that an explanation lists.
 
@@ -13,6 +13,7 @@ mod derivations;
 mod graph;
 mod highlight_terms;
 mod limits;
+mod node_side;
 mod parse;
 mod resolver;
 mod search_on;

@@ -17,7 +17,7 @@ use super::parse::Slots;
 use super::term::{DerivationKinds, Term};
 use crate::error::Result;
 use crate::fields::FieldId;
-use crate::postings::{FieldDocs, Occurrences, Postings, Reading, Side, Word};
+use crate::postings::{FieldDocs, Occurrences, Postings, Reading, Word};
 
 /// The terms of a query and their derivations.
 pub(crate) struct TermResolver<'a> {
@@ -44,16 +44,6 @@ pub(crate) enum Slot {
     Last,
     /// The first slot that is a word.
     FirstWord,
-}
-
-/// The derivations of a node as one side of a pair of words.
-pub(crate) struct Sides {
-    /// The word or prefix that covers all kinds except `rest`; None if no single one does.
-    pub(crate) one: Option<Side>,
-    /// The part of `one` that may also follow the other side instead of preceding it.
-    pub(crate) reversible: Option<Side>,
-    /// Kinds that are not covered.
-    pub(crate) rest: DerivationKinds,
 }
 
 /// Occurrences of a kind of a term in the documents of `universe`.
@@ -237,36 +227,8 @@ impl<'a> TermResolver<'a> {
         Ok(fields)
     }
 
-    /// Returns the words or prefixes of a node as one side of a pair of words.
-    pub(crate) fn sides(&self, node: &TermNode) -> Sides {
-        let term = self.term(node);
-        let (mut prefix, mut word, mut rest) = (None, None, DerivationKinds::NONE);
-        for kind in node.kinds.each() {
-            match (term.words(kind), term.phrases(kind)) {
-                _ if kind == DerivationKinds::PREFIX && term.prefix_docs().is_some() => {
-                    prefix = Some(Side::Prefix(term.text.as_str().into()));
-                }
-                // The exact word comes first.
-                ([only], []) if word.is_none() => word = Some((kind, Side::Word(only.text.clone()))),
-                ([], []) => {}
-                _ => rest = rest.or(kind),
-            }
-        }
-        if let (Some(_), Some((kind, _))) = (&prefix, &word)
-            && *kind != DerivationKinds::EXACT
-        {
-            // A prefix covers the exact word, but not a misspelling.
-            rest = rest.or(*kind);
-            word = None;
-        }
-        let word = word.map(|(_, word)| word);
-        let reversible = prefix.clone().filter(|_| !term.completes_by_prefix());
-        let reversible = reversible.or_else(|| word.clone());
-        Sides { one: prefix.or(word), reversible, rest }
-    }
-
     /// Returns documents of `universe` in which `kinds` of a node may occur.
-    pub(crate) fn docs_with_occurrences(
+    pub(super) fn docs_with_occurrences(
         &self,
         node: &TermNode,
         kinds: DerivationKinds,
@@ -288,7 +250,7 @@ impl<'a> TermResolver<'a> {
 
     /// Returns the occurrences of a kind of the node in `universe`; `slot` selects the word that gives the position of
     /// a phrase.
-    pub(crate) fn occurrences(
+    pub(super) fn occurrences(
         &self,
         node: &TermNode,
         kind: DerivationKinds,

@@ -21,29 +21,12 @@ import {
   shareField,
   type TermDictionary,
 } from '../postings/postings.js'
+import type { PairSide, PhraseOccurrences } from '../postings/side-cursor.js'
 import { DocSet } from '../store/docid-set.js'
 import { Forms } from './forms.js'
 import type { PhraseWords } from './parse.js'
 import { type DerivationKinds, hasTypos, type Term, type TermSource, type TypoCount } from './term.js'
 import { type Misspellings, misspellings } from './typos.js'
-
-/** Occurrences of the words of a term. */
-export interface Occurrences {
-  /** Single words: exact, completions one by one, typos. */
-  readonly words: PostingList
-  /** Completions of a short common prefix, which do not count in reverse order. */
-  readonly completions: PostingList
-  readonly phrases: readonly PhraseOccurrences[]
-}
-
-interface PhraseOccurrences {
-  readonly documents: DocSet
-  /** Occurrences of the first word, which are those of the phrase. */
-  readonly firstWord: PostingList
-  /** Occurrences of the first and last slot, for neighbours of the phrase; empty for a stop word. */
-  readonly first: PostingList
-  readonly last: PostingList
-}
 
 /** Two halves of a word. Of those in equally many documents, the pair with the least `order` is the best. */
 interface WordPair {
@@ -81,7 +64,7 @@ export class TermResolver implements TermSource {
   private readonly byKinds = new Map<Term, Map<number, DocSet>>()
   private readonly exacts = new Map<Term, DocSet>()
   private readonly phrases = new Map<string, DocSet>()
-  private readonly termOccurrences = new Map<Term, Map<number, Occurrences>>()
+  private readonly termOccurrences = new Map<Term, Map<number, PairSide>>()
 
   constructor(index: IndexData, cache: OwnedCache, searched: Uint8Array | null) {
     this.index = index
@@ -389,8 +372,8 @@ export class TermResolver implements TermSource {
   }
 
   /** Occurrences of all derivations in `kinds`. */
-  occurrences(term: Term, kinds: DerivationKinds): Occurrences {
-    const known = this.termOccurrences.get(term) ?? new Map<number, Occurrences>()
+  occurrences(term: Term, kinds: DerivationKinds): PairSide {
+    const known = this.termOccurrences.get(term) ?? new Map<number, PairSide>()
     this.termOccurrences.set(term, known)
     const key = kinds.exactOnly ? -1 : kinds.typoCounts
     let found = known.get(key)
@@ -401,7 +384,7 @@ export class TermResolver implements TermSource {
     return found
   }
 
-  private collectOccurrences(term: Term, kinds: DerivationKinds): Occurrences {
+  private collectOccurrences(term: Term, kinds: DerivationKinds): PairSide {
     const { words, usesCompletions, phrases } = this.wordsOf(term, kinds)
     return {
       words: this.union(words),

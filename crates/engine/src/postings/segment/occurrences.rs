@@ -6,7 +6,7 @@ use super::cache::{Cached, SegmentOccurrences};
 use super::lists::frequency;
 use super::reader::Segment;
 use crate::error::Result;
-use crate::postings::occurrences::{Occurrences, pack};
+use crate::postings::occurrences::{Occurrences, pack_all};
 use crate::postings::side::Side;
 
 /// Occurrences of a prefix are cached up to this many postings.
@@ -32,7 +32,7 @@ impl Segment<'_> {
                 let mut reader = self.reader();
                 for list in &lists {
                     self.each_docid_with_positions(&mut reader, list, |docid, positions| {
-                        packed.extend(positions.iter().map(|&position| pack(docid, list.field, position)));
+                        packed.extend(pack_all(docid, list.field, positions));
                     })?;
                 }
                 Ok(Occurrences::new(packed))

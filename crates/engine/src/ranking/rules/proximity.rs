@@ -7,17 +7,14 @@ use roaring::RoaringBitmap;
 
 use super::attribute_pairs::{AttributePairs, PairOrder};
 use crate::error::Result;
-use crate::postings::{ByDistance, DISTANCE_MAX, NEAR_DOCUMENTS_MIN, Occurrences, Orders, Side};
-use crate::query::{DerivationKinds, QueryGraph, Slot, TermNode, TermResolver};
+use crate::postings::{DISTANCE_MAX, Distances, Orders};
+use crate::query::{QueryGraph, TermNode, TermResolver};
 use crate::ranking::cost::{CostBuckets, CostRule, CostSink, Step};
 use crate::ranking::rule::{Bucket, RankingRule, RuleSpec};
 use crate::ranking::score::{Rank, ScoreDetail};
 
-/// A word costs its distance from the previous one; the reverse order costs one more.
-///
-/// Only direct neighbours in the query are compared. Joined words start at a cost of their number minus one. Source:
-/// search §7.4.
-struct ProximityRule;
+/// Cost of a distant pair.
+const FAR: u32 = DISTANCE_MAX as u32;
 
 pub(super) fn spec<'a>(resolver: &'a TermResolver<'a>) -> RuleSpec<'a> {
     if resolver.postings.nearness_is_by_attribute() {
@@ -27,7 +24,7 @@ pub(super) fn spec<'a>(resolver: &'a TermResolver<'a>) -> RuleSpec<'a> {
         });
     }
     RuleSpec::new("proximity", |universe, graph| {
-        Ok(CostBuckets::new(ProximityRule, resolver, graph, None, universe))
+        Ok(CostBuckets::new(ProximityRule::ByDistance, resolver, graph, None, universe))
     })
 }
 
@@ -42,7 +39,7 @@ struct ByAttribute<'a> {
     graph: Rc<QueryGraph>,
     is_begun: bool,
     /// The buckets of the documents without a free reading.
-    either_order: Option<CostBuckets<'a, PairCosts<'a>>>,
+    either_order: Option<CostBuckets<'a, ProximityRule<'a>>>,
 }
 
 impl<'a> ByAttribute<'a> {
@@ -50,8 +47,8 @@ impl<'a> ByAttribute<'a> {
         &self,
         orders: &'static [PairOrder],
         universe: &RoaringBitmap,
-    ) -> CostBuckets<'a, PairCosts<'a>> {
-        let rule = PairCosts { pairs: Rc::clone(&self.pairs), orders };
+    ) -> CostBuckets<'a, ProximityRule<'a>> {
+        let rule = ProximityRule::ByAttribute { pairs: Rc::clone(&self.pairs), orders };
         CostBuckets::new(rule, self.resolver, Rc::clone(&self.graph), None, universe)
     }
 }
@@ -75,20 +72,27 @@ impl RankingRule for ByAttribute<'_> {
     }
 }
 
-/// Charges for pairs by shared attribute.
-struct PairCosts<'a> {
-    pairs: Rc<AttributePairs<'a>>,
-    /// The orders to look up, cheapest first.
-    orders: &'static [PairOrder],
+/// Charges a word for its distance from the previous one.
+///
+/// Only direct neighbours in the query are compared. Joined words start at a cost of their number minus one. Source:
+/// search §7.4.
+enum ProximityRule<'a> {
+    /// The words cost their distance minus one; the reverse order costs one more.
+    ByDistance,
+    ByAttribute {
+        pairs: Rc<AttributePairs<'a>>,
+        /// The orders to look up, cheapest first.
+        orders: &'static [PairOrder],
+    },
 }
 
-impl CostRule for PairCosts<'_> {
+impl CostRule for ProximityRule<'_> {
     fn charge(
         &self,
         resolver: &TermResolver,
         step: Step<'_>,
         universe: &RoaringBitmap,
-        _: u32,
+        limit: u32,
         sink: &mut dyn CostSink,
     ) -> Result<()> {
         let to = step.to;
@@ -97,18 +101,28 @@ impl CostRule for PairCosts<'_> {
             sink.all_shared(&matching, joining(to));
             return Ok(());
         };
-        let in_play = Arc::new(universe.clone());
-        for (&order, dearer) in self.orders.iter().zip(0..) {
-            let mut docs = self.pairs.sharing_attribute(from, to, order, &in_play)?;
-            docs &= &*matching;
-            sink.all(&docs, joining(to) + dearer);
+        match self {
+            Self::ByDistance => {
+                if let Some(limit) = limit.checked_sub(joining(to)) {
+                    let both = universe & &*matching & &*resolver.node_docs(from)?;
+                    charge_distances(resolver, (from, to), &both, limit, sink)?;
+                }
+            }
+            Self::ByAttribute { pairs, orders } => {
+                let in_play = Arc::new(universe.clone());
+                for (&order, dearer) in orders.iter().zip(0..) {
+                    let mut docs = pairs.sharing_attribute(from, to, order, &in_play)?;
+                    docs &= &*matching;
+                    sink.all(&docs, joining(to) + dearer);
+                }
+            }
         }
-        sink.all_shared(&matching, joining(to) + u32::from(DISTANCE_MAX));
+        sink.all_shared(&matching, joining(to) + FAR);
         Ok(())
     }
 
     fn cost_max(&self, _: &TermResolver, step: Step<'_>) -> u32 {
-        cost_max(step)
+        joining(step.to) + neighbour(step).map_or(0, |_| FAR)
     }
 
     fn compares_neighbours(&self) -> bool {
@@ -116,8 +130,33 @@ impl CostRule for PairCosts<'_> {
     }
 
     fn detail(&self, _: &TermResolver, _: &QueryGraph, cost: u32, cost_max: u32) -> ScoreDetail {
-        detail(cost, cost_max)
+        ScoreDetail::Proximity(Rank { rank: cost_max - cost + 1, max: cost_max + 1 })
     }
+}
+
+/// Charges the documents of `both`, which match both nodes, by the distance of the nodes, up to a cost of `limit`.
+fn charge_distances(
+    resolver: &TermResolver,
+    (from, to): (&TermNode, &TermNode),
+    both: &RoaringBitmap,
+    limit: u32,
+    sink: &mut dyn CostSink,
+) -> Result<()> {
+    let both = resolver.sharing_attribute(from, to, both)?;
+    if both.is_empty() {
+        return Ok(());
+    }
+    let orders = if limit == 0 { Orders::Forward } else { Orders::Both };
+    let Distances { forward, backward } = resolver.distances(from, to, &both, orders)?;
+    for (near, dearer) in [(forward, 0), (backward, 1)] {
+        for (cost, docs) in (dearer..=limit.min(FAR - 1)).zip(near.sets()) {
+            sink.all(&(docs & &both), joining(to) + cost);
+        }
+        for (docid, distance) in near.documents {
+            sink.one(docid, joining(to) + dearer + u32::from(distance) - 1);
+        }
+    }
+    Ok(())
 }
 
 fn joining(node: &TermNode) -> u32 {
@@ -127,183 +166,4 @@ fn joining(node: &TermNode) -> u32 {
 /// Returns the previous node, if it is a direct neighbour in the query.
 fn neighbour<'a>(Step { from, to }: Step<'a>) -> Option<&'a TermNode> {
     from.filter(|from| from.positions.end() + 1 == *to.positions.start())
-}
-
-fn cost_max(step: Step<'_>) -> u32 {
-    joining(step.to) + neighbour(step).map_or(0, |_| u32::from(DISTANCE_MAX))
-}
-
-fn detail(cost: u32, cost_max: u32) -> ScoreDetail {
-    ScoreDetail::Proximity(Rank { rank: cost_max - cost + 1, max: cost_max + 1 })
-}
-
-impl CostRule for ProximityRule {
-    fn charge(
-        &self,
-        resolver: &TermResolver,
-        step: Step<'_>,
-        universe: &RoaringBitmap,
-        limit: u32,
-        sink: &mut dyn CostSink,
-    ) -> Result<()> {
-        let to = step.to;
-        let matching = resolver.node_docs(to)?;
-        let Some(from) = neighbour(step) else {
-            sink.all_shared(&matching, joining(to));
-            return Ok(());
-        };
-        let Some(limit) = limit.checked_sub(joining(to)) else { return Ok(()) };
-        let pair = Pair { resolver, from, to };
-        let both = pair.sharing_attribute(universe)?;
-        if !both.is_empty() {
-            let sink = &mut Joined { sink, joining: joining(to) };
-            if !pair.charge_by_cached_distances(&both, limit, sink)? {
-                pair.charge_by_occurrences(&both, sink)?;
-            }
-        }
-        sink.all_shared(&matching, joining(to) + u32::from(DISTANCE_MAX));
-        Ok(())
-    }
-
-    fn cost_max(&self, _: &TermResolver, step: Step<'_>) -> u32 {
-        cost_max(step)
-    }
-
-    fn compares_neighbours(&self) -> bool {
-        true
-    }
-
-    fn detail(&self, _: &TermResolver, _: &QueryGraph, cost: u32, cost_max: u32) -> ScoreDetail {
-        detail(cost, cost_max)
-    }
-}
-
-/// Passes costs on with the cost of joining words added.
-struct Joined<'a> {
-    sink: &'a mut dyn CostSink,
-    joining: u32,
-}
-
-impl CostSink for Joined<'_> {
-    fn one(&mut self, docid: u32, cost: u32) {
-        self.sink.one(docid, self.joining + cost);
-    }
-
-    fn all(&mut self, docs: &RoaringBitmap, cost: u32) {
-        self.sink.all(docs, self.joining + cost);
-    }
-}
-
-/// Two neighbouring nodes of the query.
-#[derive(Clone, Copy)]
-struct Pair<'a> {
-    resolver: &'a TermResolver<'a>,
-    from: &'a TermNode,
-    to: &'a TermNode,
-}
-
-impl Pair<'_> {
-    /// Returns documents of `universe` that may contain both in one attribute: only these can have them near each
-    /// other.
-    fn sharing_attribute(self, universe: &RoaringBitmap) -> Result<RoaringBitmap> {
-        let Self { resolver, from, to } = self;
-        let mut both = universe & &*resolver.node_docs(to)?;
-        both &= &*resolver.node_docs(from)?;
-        resolver.sharing_attribute(from, to, &both)
-    }
-
-    /// Charges `both` by distances cached for the complete index, up to `limit`. Documents that match by other
-    /// derivations are read from postings. Returns false, with nothing charged, if these are the majority or the
-    /// distances are not cached.
-    fn charge_by_cached_distances(
-        self,
-        both: &RoaringBitmap,
-        limit: u32,
-        sink: &mut dyn CostSink,
-    ) -> Result<bool> {
-        let Self { resolver, from, to } = self;
-        let (lefts, rights) = (resolver.sides(from), resolver.sides(to));
-        let (Some(left), Some(right)) = (lefts.one, rights.one) else { return Ok(false) };
-        let mut others = resolver.docs_with_occurrences(from, lefts.rest, both)?;
-        others |= resolver.docs_with_occurrences(to, rights.rest, both)?;
-        if others.len() * 2 > both.len() {
-            return Ok(false);
-        }
-        let distances = |left: &Side, right: &Side, orders: Orders| -> Result<Option<Arc<ByDistance>>> {
-            match both.len() >= NEAR_DOCUMENTS_MIN {
-                true => resolver.postings.near_docs(left, right, orders).map(Some),
-                false => resolver.postings.near_docs_if_cheap(left, right, orders, both.len()),
-            }
-        };
-        let both_ways =
-            lefts.reversible.as_ref() == Some(&left) && rights.reversible.as_ref() == Some(&right);
-        let orders = if both_ways { Orders::Both } else { Orders::Forward };
-        let Some(forward) = distances(&left, &right, orders)? else { return Ok(false) };
-        let backward = match (limit, lefts.reversible, rights.reversible) {
-            (1.., Some(left), Some(right)) => {
-                let Some(backward) = distances(&right, &left, Orders::Forward)? else { return Ok(false) };
-                Some(backward)
-            }
-            _ => None,
-        };
-        let asked = (limit as usize).saturating_add(1).min(forward.len());
-        for (cost, docs) in (0..).zip(&forward[..asked]) {
-            sink.all(&(docs & both), cost);
-        }
-        // The reverse order costs one more.
-        for (cost, docs) in (1..asked as u32).zip(backward.iter().flat_map(|backward| backward.iter())) {
-            sink.all(&(docs & both), cost);
-        }
-        if !others.is_empty() {
-            self.charge_by_occurrences(&others, sink)?;
-        }
-        Ok(true)
-    }
-
-    /// Charges `docs` by reading the occurrences of both nodes in each document.
-    fn charge_by_occurrences(self, docs: &RoaringBitmap, sink: &mut dyn CostSink) -> Result<()> {
-        let left = NodeOccurrences::new(self.resolver, self.from, Slot::Last, docs)?;
-        let right = NodeOccurrences::new(self.resolver, self.to, Slot::First, docs)?;
-        for (docid, distance) in left.all.distances_to(&right.all) {
-            sink.one(docid, u32::from(distance) - 1);
-        }
-        for (docid, distance) in right.reversible.distances_to(&left.reversible) {
-            if distance < DISTANCE_MAX {
-                sink.one(docid, u32::from(distance));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Occurrences of a node.
-struct NodeOccurrences {
-    all: Rc<Occurrences>,
-    /// Occurrences that may also follow the other node instead of preceding it: single words, no phrases, and no
-    /// completions of a short, common prefix.
-    reversible: Rc<Occurrences>,
-}
-
-impl NodeOccurrences {
-    fn new(resolver: &TermResolver, node: &TermNode, slot: Slot, docs: &RoaringBitmap) -> Result<Self> {
-        let term = resolver.term(node);
-        let mut found = Self { all: Rc::default(), reversible: Rc::default() };
-        for kind in node.kinds.each() {
-            let occurrences = resolver.occurrences(node, kind, slot, docs)?;
-            let by_prefix = kind == DerivationKinds::PREFIX && term.completes_by_prefix();
-            if term.phrases(kind).is_empty() && !by_prefix {
-                found.reversible = merged(&found.reversible, &occurrences);
-            }
-            found.all = merged(&found.all, &occurrences);
-        }
-        Ok(found)
-    }
-}
-
-fn merged(known: &Rc<Occurrences>, more: &Rc<Occurrences>) -> Rc<Occurrences> {
-    match (known.is_empty(), more.is_empty()) {
-        (true, _) => Rc::clone(more),
-        (_, true) => Rc::clone(known),
-        _ => Rc::new(Occurrences::clone(known).merged(more)),
-    }
 }

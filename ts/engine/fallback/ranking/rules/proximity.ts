@@ -6,8 +6,8 @@
  * 4. Phrases, splits and synonyms count from their last and first word, and only in order.
  */
 
+import { Distances } from '../../postings/distances.js'
 import { type TermNode, widthOf } from '../../query/graph.js'
-import { NodeCursor, type Run } from '../../query/node-cursor.js'
 import type { TermResolver } from '../../query/resolver.js'
 import { type CostRule, NEVER, rankByCost } from '../cost/index.js'
 import type { Bucket, RankingRule, ScoreDetail } from '../rule.js'
@@ -25,12 +25,14 @@ export function proximityRule(resolver: TermResolver): RankingRule {
         const costs = farCosts(resolver, from, to, docids)
         if (!adjacent(from, to)) return costs
         const base = widthOf(to) - 1
-        const left = new NodeCursor(resolver.occurrences(from.term, from.kinds), 'last')
-        const right = new NodeCursor(resolver.occurrences(to.term, to.kinds), 'first')
+        const pair = new Distances(
+          resolver.occurrences(from.term, from.kinds),
+          resolver.occurrences(to.term, to.kinds),
+        )
         for (let at = 0; at < docids.length; at++) {
-          const docid = docids[at]!
-          if (!left.seek(docid) || !right.seek(docid)) continue
-          const near = pairDistance(left, right)
+          if (!pair.seek(docids[at]!)) continue
+          // The reverse order costs one more.
+          const near = Math.min(pair.forward - 1, pair.backward)
           if (near < FAR) costs[at] = base + near
         }
         return costs
@@ -120,24 +122,3 @@ const detail = (cost: number, costMax: number): ScoreDetail => ({
   rank: costMax - cost + 1,
   max: costMax + 1,
 })
-
-/** Returns 0 for neighbours in order, at most `FAR`. Both nodes are at the same document. */
-function pairDistance(left: NodeCursor, right: NodeCursor): number {
-  const forward = leastDistance(left.all, right.all) - 1
-  if (forward === 0) return 0
-  return Math.min(forward, leastDistance(right.reversible, left.reversible), FAR)
-}
-
-/** Smallest distance from an occurrence in `lefts` to a later occurrence in `rights` in the same field. */
-function leastDistance(lefts: Run, rights: Run): number {
-  let least = Number.POSITIVE_INFINITY
-  let next = lefts.from
-  for (let at = rights.from; at < rights.to; at++) {
-    const right = rights.list[at]!
-    while (next < lefts.to && lefts.list[next]! < right) next++
-    if (next === lefts.from) continue
-    const left = lefts.list[next - 1]!
-    if (right - left < least && right >>> 16 === left >>> 16) least = right - left
-  }
-  return least
-}

@@ -1,9 +1,26 @@
-/** Reads the occurrences of a query node along ascending docids. */
-import { ListCursor } from '../postings/list-cursor.js'
-import { sortRange } from '../postings/merged-lists.js'
-import { EMPTY_LIST } from '../postings/postings.js'
+/** Reads the occurrences of one side of a pair along ascending docids. */
 import type { DocSet } from '../store/docid-set.js'
-import type { Occurrences } from './resolver.js'
+import { ListCursor } from './list-cursor.js'
+import { sortRange } from './merged-lists.js'
+import { EMPTY_LIST, type PostingList } from './postings.js'
+
+/** Occurrences of words and phrases, as one side of a pair. */
+export interface PairSide {
+  /** Single words: exact, completions one by one, typos. */
+  readonly words: PostingList
+  /** Completions of a short common prefix, which do not count in reverse order. */
+  readonly completions: PostingList
+  readonly phrases: readonly PhraseOccurrences[]
+}
+
+export interface PhraseOccurrences {
+  readonly documents: DocSet
+  /** Occurrences of the first word, which are those of the phrase. */
+  readonly firstWord: PostingList
+  /** Occurrences of the first and last slot, for neighbours of the phrase; empty for a stop word. */
+  readonly first: PostingList
+  readonly last: PostingList
+}
 
 /** Ascending occurrences: those in `list` from `from` to before `to`. */
 export interface Run {
@@ -18,7 +35,7 @@ interface Other {
   readonly within: DocSet | null
 }
 
-export class NodeCursor {
+export class SideCursor {
   /** All occurrences in the document. */
   readonly all: Run = { list: EMPTY_LIST, from: 0, to: 0 }
   /** Occurrences that also count in reverse order. */
@@ -27,12 +44,12 @@ export class NodeCursor {
   private readonly others: readonly Other[]
   private merged = new Uint32Array(32)
 
-  /** @param side the word of phrases that is next to the other node */
-  constructor({ words, completions, phrases }: Occurrences, side: 'first' | 'last') {
+  /** @param slot the word of phrases that is next to the other side */
+  constructor({ words, completions, phrases }: PairSide, slot: 'first' | 'last') {
     this.words = new ListCursor(words)
     this.others = [
       { cursor: new ListCursor(completions), within: null },
-      ...phrases.map((phrase) => ({ cursor: new ListCursor(phrase[side]), within: phrase.documents })),
+      ...phrases.map((phrase) => ({ cursor: new ListCursor(phrase[slot]), within: phrase.documents })),
     ].filter(({ cursor }) => cursor.list !== EMPTY_LIST)
   }
 
