@@ -1,8 +1,7 @@
 /**
  * Finds the values that a filter requires.
  *
- * Reads the filter as an OR of ANDs and returns the equalities of each AND. Work is bounded: whatever exceeds a bound
- * is omitted.
+ * Reads the filter as an OR of ANDs and returns the equalities of each AND. Omits the parts beyond a bound.
  */
 import { type Filter, FilterError, parseFilter } from './fallback/filter/index.js'
 import type { FilterValue } from './requests.js'

@@ -1,6 +1,6 @@
 /**
- * Finds indexes whose documents were cut into words by other versions of the dictionaries and rules than queries are.
- * They answer searches as before, but may miss documents until they are analysed again.
+ * Finds indexes whose documents were analysed by other versions of dictionaries and rules than queries. Their searches
+ * work but may miss documents until the index is analysed again.
  */
 import { analysisChanges, type Engine, type IndexId } from '../engine/index.js'
 import type { Tasks } from '../tasks/index.js'

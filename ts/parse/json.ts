@@ -62,7 +62,7 @@ function malformed(reason: string): ApiError {
   return new ApiError('malformed_payload', `the json payload is malformed: ${reason}`)
 }
 
-/** Digits below which a number without an exponent is in the range of a double. */
+/** A number without an exponent is in the range of a double if it has at most this many characters. */
 const PLAIN_CHARS_MAX = 300
 
 /** A number in JSON. */

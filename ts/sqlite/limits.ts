@@ -1,5 +1,6 @@
 /**
- * Pages in the task store's write-ahead log that start a checkpoint. Source: SQLite's default of `wal_autocheckpoint`.
+ * A checkpoint starts when the task store's write-ahead log has this many pages. Source: SQLite's default of
+ * `wal_autocheckpoint`.
  */
 export const LOG_FRAMES_MAX = 1_000
 
@@ -10,7 +11,7 @@ export const HEARTBEAT_MS = 1_000
 export const LEAVING_OWNER_WATCH_MS = 1_000
 export const LEAVING_OWNER_POLL_MS = 20
 
-/** How long to watch the lock of another host for a heartbeat before taking it over. */
+/** How long the lock of another host must lack a heartbeat before it is taken over. */
 export const FOREIGN_LOCK_WATCH_MS = 3_500
 
 /** Disk space held in reserve, so that outcomes, cancelations and deletions can be recorded when the disk is full. */

@@ -22,7 +22,7 @@ import { RESCUED_DIRECTORY, UNFINISHED_PREFIX, writeRescued } from './rescued-fi
  * Repairs a data directory: first its task store, then one index after another.
  *
  * 1. If the task store prevents a start, sets it aside and makes a new one from the indexes.
- * 2. Removes damaged files that only save time. The engine recreates them.
+ * 2. Removes damaged files that the engine can recreate.
  * 3. Rebuilds each damaged index whose documents, vectors and settings are readable, under its name.
  * 4. Renames each other damaged index, and writes its readable data to files.
  *

@@ -25,8 +25,8 @@ export class LogState {
   #open: RecordRows[] = []
   #reached: Reached | null = null
   /**
-   * The last transaction of the checkpoint image. The image is newer than its checkpoint: its last transactions are in
-   * log records after it.
+   * The last transaction of the checkpoint image. The image is newer than its checkpoint: its last transactions are
+   * also in log records after the checkpoint.
    */
   #image: Reached | null = null
   #hasImage = true
@@ -87,7 +87,7 @@ export class LogState {
     return this.#reached
   }
 
-  /** True if the log was read as far as the checkpoint image, which is a little newer than its checkpoint. */
+  /** True if the log was read up to the checkpoint image, which is a little newer than its checkpoint. */
   get hasImage(): boolean {
     return this.#hasImage
   }

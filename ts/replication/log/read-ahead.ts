@@ -2,8 +2,8 @@ import { READ_AHEAD, READ_AHEAD_BYTES } from '../object-store/limits.js'
 import type { LogRecord } from './log-record.js'
 
 /**
- * Yields the records of a log from `from` to `last` or its end. Reads several at a time, since each takes a round trip. Their
- * number starts at 1 and doubles with each record found, so that polling for a new record is one call. Reads in
+ * Yields the records of a log from `from` to `last` or its end. Reads several at a time, since each takes a round trip.
+ * The number starts at 1 and doubles with each record found, so that polling for a new record is one call. Reads in
  * progress are aborted when the consumer stops.
  * @param read returns null at the end of the log
  * @param most records to read at a time

@@ -61,7 +61,7 @@ async function pinned(engine: Engine, entry: IndexEntry, leaveOut: LeaveOut): Pr
   return unlessDamaged(engine, entry, leaveOut, (id) => engine.pin(id))
 }
 
-/** Runs `work`. Returns null, and leaves the index out, if it failed because the index is damaged. */
+/** Runs `work`. If the index is damaged, returns null and leaves the index out. */
 export async function unlessDamaged<T>(
   engine: Pick<Engine, 'damage'>,
   entry: IndexEntry,

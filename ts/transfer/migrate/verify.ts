@@ -15,7 +15,7 @@ import {
 import { missingRules } from './rules.js'
 import { differingEmbedders, differingSettings } from './settings.js'
 
-/** Returns the parts of the source that are missing or different on the target, one per line; empty: no differences. */
+/** Returns a line for each part of the source that is missing or different on the target. */
 export async function differences(from: Peer, to: Peer, selection: Selection): Promise<readonly string[]> {
   const [source, target] = await Promise.all([inventoryOf(from, selection), inventoryOf(to, selection)])
   const found: string[] = []

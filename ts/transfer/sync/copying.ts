@@ -18,7 +18,7 @@ export interface Copy {
   progress(progress: MappingProgress): Promise<void>
 }
 
-/** Index that receives a copy until it replaces the index. */
+/** Uid of the index that receives the copy before it replaces the index. */
 const copyUid = (uid: string): string => `${uid}_siftd_copy`
 
 export const linesOf = (
@@ -31,8 +31,8 @@ export const linesOf = (
   })
 
 /**
- * Copies all documents. An index with documents is replaced at the end by a new one with its settings, so that searches
- * see the complete old or the complete new documents.
+ * Copies all documents. If the index has documents, copies into a new index with the same settings and swaps both at the
+ * end. So searches see either all old or all new documents.
  * @param before progress of an interrupted copy, which continues
  */
 export async function copyDocuments(copy: Copy, before: MappingProgress | null): Promise<void> {
@@ -83,7 +83,7 @@ async function preparedIndex({ target, mapping: { uid }, facts, log }: Copy): Pr
 const hasSecrets = ({ embedders }: Readonly<Record<string, unknown>>): boolean =>
   /"(apiKey|headers)"/.test(JSON.stringify(embedders ?? {}))
 
-/** @param hasOnlyRows true if the index has no documents but those of rows */
+/** @param hasOnlyRows true if all documents of the index come from rows */
 async function finished(copy: Copy, into: string, hasOnlyRows: boolean): Promise<void> {
   const { target, mapping, facts, log } = copy
   const { uid } = mapping
@@ -98,7 +98,7 @@ async function finished(copy: Copy, into: string, hasOnlyRows: boolean): Promise
   log(`index \`${uid}\`: copied`)
 }
 
-/** Returns the number of copied rows, with those before. */
+/** Returns the number of copied rows, including those of an interrupted copy. */
 async function copyRows(copy: Copy, into: string, after: Key | null, rowsBefore: number): Promise<number> {
   const { source, target, mapping, facts, signal } = copy
   const { fingerprint } = facts
@@ -116,7 +116,7 @@ async function copyRows(copy: Copy, into: string, after: Key | null, rowsBefore:
     if (last !== null) reading = awaitedLater(source.page(mapping.uid, last, size.rows))
     if (waiting.length >= COPY_PAGES_WAITING_MAX) await waiting.shift()
     const keys = page.documents.map(({ key }) => key)
-    // Does not keep the documents: more pages wait than should fit in memory.
+    // Does not keep the documents: too many pages wait for their documents to fit in memory.
     const origin = {
       ids: () => keys.map(documentId),
       read: async () => linesOf(facts, await source.read(mapping.uid, keys)),

@@ -1,9 +1,9 @@
-/** Rows of the first page of a copy, before the size of documents is known, and of any page. */
+/** Rows of the first page of a copy, when the size of documents is still unknown, and most rows of any page. */
 export const COPY_ROWS_FIRST = 100
 export const COPY_ROWS_MAX = 10_000
 /** Target size of a page in bytes. Larger pages gain nothing and take memory. */
 export const COPY_BYTES_AIM = 1024 * 1024
-/** Pages that were sent and are not indexed yet, per copy. The target indexes waiting pages in one commit. */
+/** Pages per copy that were sent but are not indexed yet. The target indexes waiting pages in one commit. */
 export const COPY_PAGES_WAITING_MAX = 24
 /** Milliseconds between two writes of the progress of a copy. */
 export const COPY_PROGRESS_MS = 5_000
@@ -22,7 +22,7 @@ export const DROP_AFTER_MS = 60_000
 /** Milliseconds between two checks of tables and requests of commands. */
 export const WATCH_MS = 2_000
 
-/** Milliseconds until a copy is repeated that failed because documents cannot be read. */
+/** Milliseconds until a copy is repeated after it failed because documents could not be read. */
 export const BROKEN_COPY_MS = 60_000
 
 /** Pauses after a failure of the target or the database, in milliseconds. */

@@ -1,9 +1,9 @@
 //! Beginnings of Korean words while they are typed.
 //!
-//! An input method shows letters that the next letter changes: on the way to 하늘 it shows 한, on the way to 사과 it shows 사고.
+//! An input method shows letters that the next keystroke may change: on the way to 하늘 it shows 한, on the way to 사과 it shows 사고.
 
-/// Last letter of a beginning → letters that it may become: the final consonant begins the next syllable, or the letter gets a second
-/// part. The fallback has the same table.
+/// Last letter of a beginning → letters that it may become: its final consonant moves to the next syllable, or the
+/// letter gets a second part. The fallback has the same table.
 const CHANGES: &[(char, &[&str])] = &[
     ('\u{1169}', &["\u{116a}", "\u{116b}", "\u{116c}"]),
     ('\u{116e}', &["\u{116f}", "\u{1170}", "\u{1171}"]),
@@ -40,7 +40,8 @@ const CHANGES: &[(char, &[&str])] = &[
     ('\u{11c2}', &["\u{1112}"]),
 ];
 
-/// Returns the beginnings that an analysed `word` may become with the next letter, without those that begin with `word`.
+/// Returns the beginnings that `word`, as analysed, may become with the next keystroke. Omits those that begin with
+/// `word`.
 pub fn typed_on(word: &str) -> impl Iterator<Item = String> {
     let last = word.chars().next_back();
     let changes = last.and_then(|last| CHANGES.iter().find(|(letter, _)| *letter == last));

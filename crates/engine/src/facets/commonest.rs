@@ -10,8 +10,8 @@ const GROUPS_MIN: usize = 5;
 
 /// Number of documents per group of four values, of sixteen, and so on. A document counts once per group.
 pub(super) struct GroupCounts {
-    /// By level, group → number of documents, and the last document plus one. The first level holds groups of four
-    /// values.
+    /// By level and group: the number of documents, and the docid of the last one plus one. The first level holds groups
+    /// of four values.
     levels: Vec<Vec<[u32; 2]>>,
 }
 
@@ -39,7 +39,7 @@ impl GroupCounts {
         }
     }
 
-    /// Counts documents with no other value.
+    /// Counts documents that have only this value.
     pub fn add(&mut self, mut value: u32, documents: u32) {
         for level in &mut self.levels {
             value >>= GROUP_BITS;

@@ -8,8 +8,7 @@ use crate::analysis::{Locales, normalize_facet_search};
 use crate::error::Result;
 use crate::settings::FacetOrder;
 
-/// Values whose texts are read together: many, to read terms in dictionary order, but few if the first values already
-/// match.
+/// Number of values whose texts are read together, in dictionary order. More would be wasted if the first values match.
 const CHUNK: usize = 1024;
 
 /// A search for values of a field.

@@ -13,7 +13,7 @@ use crate::search::tests::request;
 
 const LIMITS: Limits = Limits { indexing_memory_bytes: 16_000_000, indexing_threads: 1, cache_bytes: 0 };
 
-/// Less than searches of a hundred indexes fill.
+/// Searches of a hundred indexes need more than this.
 const CACHE_BYTES: usize = 1 << 18;
 
 /// Writes an index of twenty documents.
@@ -40,7 +40,7 @@ fn the_cache_of_a_thousand_indexes_stays_within_its_limit() {
     let directory = home.path().join("index");
     write(&directory);
     let cache = Cache::new(CACHE_BYTES);
-    // The cache treats an index that is opened again as another one.
+    // An index that is opened again has a new owner, so its earlier entries are not found.
     let services = || IndexServices {
         cache: Arc::clone(&cache),
         faults: FaultReporter::default(),

@@ -17,7 +17,7 @@ impl PreparedSlot {
     /// Returns the prepared batch.
     ///
     /// # Errors
-    /// Internal, if `ticket` is not its ticket.
+    /// Internal, if another batch or no batch is prepared.
     pub fn get(&mut self, ticket: u32) -> Result<&mut Prepared> {
         match &mut self.prepared {
             Some((prepared, what)) if *prepared == ticket => Ok(what),
@@ -29,6 +29,6 @@ impl PreparedSlot {
 /// A batch that can be committed.
 pub(super) enum Prepared {
     StagedBatch(Box<StagedBatch>),
-    /// The report of a batch that already is the newest commit: it was committed before a crash.
+    /// A batch that was committed before a crash and is the newest commit already: its report.
     Committed(Value),
 }

@@ -17,7 +17,7 @@ use crate::indexing::{
 use crate::store::{CommitRecord, Committed, IndexDirectory};
 use crate::vector::{VectorPage, Vectors};
 
-/// Share of a batch in the threads for indexing, which concurrent batches of other indexes use too.
+/// A batch's share of the threads for indexing. Concurrent batches of other indexes use the others.
 struct ThreadShare<'a> {
     writing: &'a AtomicUsize,
     /// Number of concurrent batches when this one began, including itself.
@@ -157,7 +157,7 @@ impl Index {
         };
         let report = match prepared {
             Prepared::Committed(report) => report,
-            // Looks for causes before written files are removed, which would free space on a full disk.
+            // Finds the cause of an error first: removing written files would free space on a full disk.
             Prepared::StagedBatch(staged) => {
                 self.write(&staged, |error| error.or_full_disk(&self.path).or_failed_disk())?
             }

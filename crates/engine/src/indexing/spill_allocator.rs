@@ -1,4 +1,4 @@
-//! Memory for tables that grow with an upload: up to a limit from the process, above it from files.
+//! Memory for tables that grow with an upload. Below a limit it comes from the process, above it from files.
 //!
 //! Memory mapped from a file is not anonymous: the system writes it out when memory is short. The files have no name,
 //! so they vanish with the process. Their disk space is allocated before they are mapped, so a full disk is an error
@@ -38,7 +38,7 @@ struct Taken {
     mapped: HashMap<usize, MmapMut>,
 }
 
-/// Smaller blocks, in bytes, always come from the process: a file each would cost more than it saves.
+/// Blocks below this size in bytes always come from the process: a file for each would cost more than it saves.
 const LARGE_BYTES_MIN: usize = 1 << 20;
 
 impl SpillAllocator {
@@ -58,8 +58,8 @@ impl SpillAllocator {
         self.inner.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true, and counts the bytes, if the limit allows a block of `new` bytes from the process instead of `old`
-    /// bytes.
+    /// Counts a block of `new` bytes from the process instead of `old` bytes. Returns false, and counts nothing, if this
+    /// exceeds the limit.
     fn hold(&self, old: usize, new: usize) -> bool {
         let counted = |bytes: usize| if bytes < LARGE_BYTES_MIN { 0 } else { bytes };
         let mut taken = self.taken();
@@ -94,7 +94,7 @@ impl fmt::Debug for SpillAllocator {
 }
 
 // SAFETY: a block comes from `Global` or is a mapping held in `mapped` until it is freed, so it is valid, does not move
-// and belongs only to its owner; its address shows which of both made it. Clones share `inner`. Mappings begin at
+// and belongs only to its owner; its address shows where it came from. Clones share `inner`. Mappings begin at
 // pages, which is a stricter alignment than any table here requests; stricter requests are refused.
 unsafe impl Allocator for SpillAllocator {
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {

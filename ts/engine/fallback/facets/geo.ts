@@ -1,6 +1,5 @@
 /** Great-circle distance between points. Source: search §9. */
 
-/** Source: search §9. */
 export const EARTH_METRES = 6_371_000
 export const radians = (degrees: number): number => (degrees * Math.PI) / 180
 const haversine = (angle: number): number => (1 - Math.cos(angle)) / 2

@@ -28,7 +28,7 @@ pub(super) struct WordToken {
     pub cuts: u16,
 }
 
-/// A mapped dictionary whose numbers were all checked: each refers to something that exists.
+/// A mapped dictionary. All its numbers were checked: each refers to an existing entry.
 pub struct Dictionary {
     map: Mmap,
     language: String,
@@ -256,8 +256,8 @@ impl Checked<'_> {
         Ok(())
     }
 
-    /// Children come after their parent, in the order of their parents: no circle is possible. Returns the nodes below
-    /// the root by unit.
+    /// Checks that nodes are in breadth-first order, so that no circle is possible. Returns the nodes below the root by
+    /// unit.
     fn trie(&self) -> Check<Box<[u32]>> {
         const DAMAGED: &str = "its trie is damaged";
         let [labels, children, words, lists] =
@@ -297,7 +297,8 @@ impl Checked<'_> {
     }
 }
 
-/// CRC-32 of the bytes after the head. Read, not mapped: pages that only the check needs stay out of the process.
+/// Returns the CRC-32 of the bytes after the head. Reads the file instead of its mapping, so that pages for the check
+/// alone take no memory of the process.
 fn checksum(mut file: &File) -> std::io::Result<u32> {
     let mut buffer = vec![0; 1 << 20];
     let mut checksum = crc32fast::Hasher::new();

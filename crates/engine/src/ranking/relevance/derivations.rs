@@ -32,12 +32,13 @@ pub(super) fn is_known(term: &Term) -> bool {
     term.exact().is_some() || !term.words(DerivationKinds::FORMS).is_empty()
 }
 
-/// Returns true if a word can be the complete term with this number of typos, and not a longer word that continues it.
+/// Returns true if `word` can be the complete term with this number of typos, not only a longer word that begins with
+/// it.
 pub(super) fn is_whole(term: &Term, word: &Word, typos: usize) -> bool {
     !term.unfinished || word.text.chars().count() <= term.text.chars().count() + typos
 }
 
-/// Returns the word itself and its other forms, with the hundredths that an occurrence counts.
+/// Returns the word itself and its other forms, each with the weight of an occurrence in hundredths.
 pub(super) fn forms<'t>(term: &'t Term, postings: &Postings) -> impl Iterator<Item = (&'t Word, u64)> {
     let exact = term.exact().into_iter().map(|word| (word, 100));
     let forms = term.words(DerivationKinds::FORMS).iter().map(|word| (word, FORM_PERCENT));

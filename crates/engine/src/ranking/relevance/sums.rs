@@ -18,18 +18,18 @@ cached! {
 pub(in crate::ranking) struct Sums<'c> {
     /// By docid.
     totals: Vec<Total>,
-    /// By term; 0 if the term consists of words that count themselves.
+    /// By term; 0 for joined words, which count as terms of their own.
     weights: Vec<u32>,
     all: u32,
     /// Documents that were scored, in order of their first score.
     documents: Vec<u32>,
-    /// Documents that are not excluded, once some are.
+    /// Documents that are not excluded; None until some are.
     left: Option<Vec<u32>>,
     /// By term: documents and their best score so far, ascending.
     best: Vec<Vec<(u32, u32)>>,
-    /// No sum is greater.
+    /// Upper bound of all sums.
     greatest: u32,
-    /// Least score of the best documents when some were excluded last.
+    /// Least score of the best documents at the last exclusion.
     least: u32,
     cache: &'c Owner,
 }

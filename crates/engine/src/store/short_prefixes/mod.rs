@@ -2,7 +2,7 @@
 //!
 //! A query of one letter matches a tenth of all words: thousands of postings lists. So each segment stores the first
 //! letters of its words in two files, which are independent of settings: by document ([`ForwardLists`], extension
-//! `initials`), for readers with known documents, and by letter ([`ShortPrefixPostings`], extension `places`), for
+//! `initials`), for readers that know the documents, and by letter ([`ShortPrefixPostings`], extension `places`), for
 //! readers that search for documents.
 
 mod codes;

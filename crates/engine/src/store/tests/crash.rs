@@ -9,7 +9,7 @@ use super::{Batches, commit, content, noise, outline};
 use crate::indexing::layout;
 use crate::store::{Committed, Effort, IndexDirectory};
 
-/// A commit that was acknowledged once the disk had executed `steps` operations.
+/// A commit, acknowledged after `steps` operations of the disk.
 struct Promise {
     steps: usize,
     outline: Value,

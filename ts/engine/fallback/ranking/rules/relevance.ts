@@ -40,7 +40,7 @@ export function relevanceRule(data: IndexData, resolver: TermResolver, query: Qu
       let to = from + 1
       while (best[to]?.score === score) to++
       const equal = best.slice(from, to).map(({ docid }) => docid)
-      // Later rules get all equal documents together. With pairs, the scores of other documents lack nearness.
+      // Later rules get all equal documents together. If there are pairs, only the best documents have complete scores.
       if (to === best.length && pairs.length === 0) {
         others = yield* othersOf(scores, docids, best)
         equal.push(...others.popEqual(score))
@@ -67,7 +67,7 @@ function* othersOf(
   return new DocumentHeap(rest, rest.length === 0 ? null : yield* scores.all())
 }
 
-/** Documents with the best at the top; equal ones by docid. */
+/** A heap of documents: the best at the top, equal ones by docid. */
 class DocumentHeap {
   private readonly docids: Uint32Array
   private readonly scores: Float64Array
