@@ -2,7 +2,6 @@ import { type Deliver, deliverTo, openReporter, type ReportedInstance, traitsOf 
 import type { LaunchOptions } from '../launch/index.js'
 import { closedUsage, type Logger, openUsage, type Usage } from '../telemetry/index.js'
 
-/** Telemetry options. */
 type TelemetryOptions = Pick<LaunchOptions, 'noAnalytics' | 'telemetryPreview' | 'telemetryUrl'>
 
 /** Facts of a started instance for telemetry. */

@@ -1,7 +1,6 @@
 /** Limits of single requests and of all requests together. */
 import { defaultJsonLimits, type JsonLimits } from '../operations/index.js'
 
-/** The limits of a route's JSON body. */
 interface BodyLimits extends JsonLimits {
   /** Bytes after decompression, unless the operator chose a limit for all bodies. */
   readonly bytesMax: number

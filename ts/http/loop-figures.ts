@@ -4,7 +4,6 @@ import type { CachedKind } from '../engine/index.js'
 /** Figures of a thread that answers searches, to be added to those of the main thread. */
 export interface LoopFigures {
   readonly metrics: readonly MetricObjectWithValues<MetricValue<string>>[]
-  /** The cached answers. */
   readonly answers: CachedKind
   /** Searches that may wait in this thread. */
   readonly waitingMax: number

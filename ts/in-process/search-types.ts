@@ -136,7 +136,6 @@ export interface SimilarAnswer<T = Document> {
   readonly estimatedTotalHits?: number
 }
 
-/** A query of a multi-search. */
 export interface MultiSearchQuery<T = Document> extends SearchParameters<T> {
   readonly indexUid: string
   readonly q?: string | null

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { LaunchError } from '../launch/index.js'
 import { replaceFile, textOf } from './files.js'
 
-/** State of a copy. */
 type CopyState =
   /** The copy is being made and cannot be used yet. */
   | 'copying'

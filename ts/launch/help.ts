@@ -148,7 +148,6 @@ const exampleText = (name: string, row: LaunchOption<unknown>): string => {
   return `example: ${flag === undefined ? `${variableOf(name, row)}=${value}` : `--${flag} ${value}`}`
 }
 
-/** Returns the default as text. */
 export function defaultText(row: LaunchOption<unknown>): string {
   if (row.defaultInWords !== undefined) return row.defaultInWords
   // Defaults that depend on the machine have a text.

@@ -39,7 +39,6 @@ export class ToolError extends Error {
   }
 }
 
-/** Returns the error for wrong arguments. */
 export const wrongArgument = (message: string): ToolError =>
   new ToolError({ message, code: 'bad_request', type: 'invalid_request', link: '' })
 

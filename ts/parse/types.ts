@@ -47,7 +47,6 @@ export function unknownName(what: string, name: string, accepted: readonly strin
 
 const textNode = (text: string): JsonNode => ({ kind: 'string', value: text })
 
-/** A string. */
 export const string: Type<string> = {
   expected: 'a string',
   schema: { type: 'string' },

@@ -14,7 +14,6 @@ export const systemTiming: Timing = {
   },
 }
 
-/** Interruptible sleep. */
 export class InterruptibleSleep {
   readonly #timing: Timing
   #interrupt: () => void = () => undefined

@@ -27,7 +27,6 @@ export type AnswerMessage =
   /** Any other error, which is a bug. */
   | { readonly id: number; readonly fault: string }
 
-/** Runs a call. */
 export function runCall({ call, args }: Omit<CallMessage, 'id'>): unknown {
   // The methods of `SettingsThread` ensure that the arguments fit the call. The message type cannot express this.
   const run = settingsCalls[call] as (...args: readonly unknown[]) => unknown

@@ -61,7 +61,6 @@ export class LogOutlets {
   /** The logger of the next line. pino sets it before each write. */
   lastLogger: Marked | null = null
   readonly #followers = new Set<Outlet>()
-  /** Loggers by module. */
   readonly #loggers = new Map<LogModule, Marked>()
   readonly #listeners: ((target: LogTarget) => void)[] = []
   #root: Marked | null = null
@@ -82,7 +81,6 @@ export class LogOutlets {
     this.#setLevels()
   }
 
-  /** Returns the logger of a module. */
   module(module: LogModule): Logger {
     const known = this.#loggers.get(module)
     if (known !== undefined) return known

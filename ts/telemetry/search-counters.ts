@@ -253,7 +253,6 @@ export class SearchCounters {
 /** An average in the format of the published search metrics. */
 const average = (sum: number, count: number): string => (sum / count).toFixed(2)
 
-/** Returns the syntax of the filter. */
 const filterSyntax = (filter: CountedFilter): 'string' | 'mixed' | 'array' =>
   typeof filter === 'string' ? 'string' : isMixed(filter) ? 'mixed' : 'array'
 

@@ -56,5 +56,4 @@ function taskLine({ uid, status, type, indexUid, details, error }: PeerTask, out
   return `task ${uid} ${shownStatus}: ${type}${index}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}${reason}`
 }
 
-/** The path of an index. */
 export const pathOf = (uid: string): string => `/indexes/${encodeURIComponent(uid)}`

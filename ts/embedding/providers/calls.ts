@@ -74,7 +74,6 @@ interface CallOptions {
   readonly dimensions: number | null
 }
 
-/** A request that failed. */
 class FailedRequest extends Error {
   override readonly name = 'FailedRequest'
 

@@ -31,7 +31,6 @@ export const version: Form<unknown> = {
       : value,
 }
 
-/** The details of an upgrade. */
 export const upgradeDetails: Form<Fields> = {
   write: ({ upgradeFrom, upgradeTo, ...rest }) => ({
     from: version.write(upgradeFrom),

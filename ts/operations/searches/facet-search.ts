@@ -16,7 +16,6 @@ import {
 import type { Reading } from './reading.js'
 import type { SearchServices } from './services.js'
 
-/** The body of POST /facet-search. */
 export const facetSearchBody = shape(facetSearchFields, { ignoreUnknown: true, notesSent: true })
 
 /** Returns the engine's answer to a search for facet values. */

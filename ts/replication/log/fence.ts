@@ -23,7 +23,6 @@ const engines = shapes.oneOf('native', 'fallback')
 
 const shape = shapes.object({ engine: engines, version: shapes.text }, { heartbeats: shapes.flag })
 
-/** The shape of `Fence`. */
 export const fenceShape = shapes.object(
   {
     seq: shapes.integer(),

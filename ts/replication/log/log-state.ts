@@ -21,7 +21,6 @@ export class LogState {
   readonly files = new PublishedFiles()
   /** Uid of an index → its id. */
   readonly #ids = new Map<string, string>()
-  /** Rows of open records. */
   #open: RecordRows[] = []
   #reached: Reached | null = null
   /**

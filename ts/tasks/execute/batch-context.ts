@@ -88,7 +88,6 @@ export interface Run {
   commitFailed(index: string): void
   /** Shows the progress that `inner` returns. It is called whenever a client reads the progress. */
   follow(inner: () => Promise<readonly Step[] | null>): void
-  /** Counts requests to embedders. */
   readonly requests: EmbedderCounts
   /** Resolves once the interrupted preparations of this index are rolled back. */
   released(index: string): Promise<void>

@@ -5,7 +5,6 @@ import type { BatchView, Task, TaskContent } from '../task.js'
 import type { IndexEntry, StoredKey } from '../tasks.js'
 import type { StepProgress } from './step-progress.js'
 
-/** A task in a dump. */
 export interface DumpedTask {
   readonly task: Task
   /** Second name that lists a finished rename. */

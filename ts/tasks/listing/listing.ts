@@ -65,7 +65,6 @@ export class Listing {
     return this.#sets.load('index', indexUids).unite(this.#sets.load('renamed', indexUids))
   }
 
-  /** Returns the tasks that match a filter. */
   match(filter: TaskFilter): UidSet {
     const arrived = this.#dates.arrivals({ after: filter.afterEnqueuedAt, before: filter.beforeEnqueuedAt })
     const found = this.#matching(filter)?.clip(...arrived) ?? null

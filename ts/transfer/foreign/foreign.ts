@@ -94,7 +94,6 @@ export class Synonyms {
     if (known.size > 0) this.#words.set(from, known)
   }
 
-  /** Returns the setting. */
   get setting(): Readonly<Record<string, readonly string[]>> {
     return Object.fromEntries([...this.#words].map(([from, to]) => [from, [...to]]))
   }

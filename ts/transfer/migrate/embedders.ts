@@ -5,7 +5,6 @@ import { HIDDEN_SECRET } from '../../settings/index.js'
 type Embedder = Readonly<Record<string, unknown>>
 export type Embedders = Readonly<Record<string, Embedder>>
 
-/** Returns the paths of the masked secrets in an embedder. */
 export function maskedSecrets(embedder: Embedder): readonly string[] {
   return Object.entries(embedder).flatMap(([name, value]) => {
     if (name === 'apiKey') return isMasked(value) ? [name] : []

@@ -42,7 +42,6 @@ export interface ColumnIndex {
   readonly shapes: (readonly Shape[] | undefined)[]
 }
 
-/** An index. */
 export interface IndexData {
   /** Increases with every commit; caches are valid for a single version. */
   version: number

@@ -146,7 +146,6 @@ class StagedBatch {
   }
 }
 
-/** Parses a stored document. */
 const parsed = (document: StoredDocument): JsonObject =>
   parseJson(Buffer.from(document.source).toString()) as JsonObject
 

@@ -32,7 +32,6 @@ const DENSE_PART = 1 / 8
 
 type Counts = Map<number, number> | Uint32Array
 
-/** The lengths of one field. */
 export class FieldLengths {
   private readonly codes: Map<number, number> | Uint8Array
   /** Mean length of this field in the documents that have it. */

@@ -27,5 +27,4 @@ export class ListAllocator {
   }
 }
 
-/** Allocates a separate array for each list. */
 export const separateArrays: Pick<ListAllocator, 'allocate'> = { allocate: (size) => new Uint32Array(size) }

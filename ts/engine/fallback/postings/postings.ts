@@ -22,7 +22,6 @@ export const EMPTY_LIST: PostingList = new Uint32Array([0])
 /** Minimum number of occurrences for lists to share arrays. */
 const SHARED_OCCURRENCES_MIN = 256 * 1024
 
-/** Number of documents in a list. */
 export const documentCount = (list: PostingList): number => list[0]!
 
 /** Offset of the first occurrence of the `nth` document, counted from the start of the list. */

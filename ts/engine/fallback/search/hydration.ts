@@ -30,7 +30,6 @@ interface ShownDocument {
   readonly bytes: number
 }
 
-/** Bytes of `{}`. */
 const NOTHING_BYTES = 2
 
 interface HydrationSetup {

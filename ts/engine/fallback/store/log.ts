@@ -374,7 +374,6 @@ async function readCommits(
   }
 }
 
-/** Documents in the payloads of document frames. */
 export function* documentsOfFrames(frames: readonly Buffer[]): Generator<LoggedDocument> {
   for (const payload of frames) yield* documentsIn(payload)
 }

@@ -29,7 +29,6 @@ export function isIndexUid(text: string): boolean {
 export const indexUidRule =
   'an index uid is 1 to 400 characters long and made of a-z, A-Z, 0-9, hyphens and underscores'
 
-/** The uid of an index. */
 export const indexUid: Type<string> = refined(
   string,
   (text, at) => {

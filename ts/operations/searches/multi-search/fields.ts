@@ -64,7 +64,6 @@ const federationFields = {
   personalize: optional(personalize, 'invalid_search_personalize'),
   rerank: optional(federationRerank, 'invalid_search_rerank'),
 } as const
-/** Body of POST /multi-search. */
 export const multiSearchBody = shape({
   federation: optional(shape(federationFields), 'bad_request'),
   queries: required(atMost(list(shape(queryFields)), QUERIES_MAX), 'bad_request'),

@@ -16,6 +16,17 @@ use crate::ranking::{MatchingStrategy, RankRequest, Ranked, SortCriterion, rank}
 use crate::settings::Settings;
 use crate::store::{SegmentBuilder, SegmentView, Snapshot, SnapshotParts};
 
+/// Texts with both words of the query `amber stone`, near and far, misspelt, and with one of them only.
+pub(super) const AMBER_STONES: [&str; 7] = [
+    "amber stone shop",
+    "stone amber shop",
+    "amber bowl with stone",
+    "amber shop",
+    "ambers and stones",
+    "ambr stone",
+    "stone",
+];
+
 /// The same documents in several segment layouts. Ranking must give equal results for all.
 pub(super) struct Corpus {
     layouts: Vec<(&'static str, Snapshot)>,

@@ -5,22 +5,11 @@
 
 use serde_json::json;
 
-use super::corpus::{Corpus, ask};
+use super::corpus::{AMBER_STONES, Corpus, ask};
 
 #[test]
 fn rules_decide_one_after_the_other() {
-    let corpus = Corpus::of_texts(
-        json!({}),
-        &[
-            "amber stone shop",
-            "stone amber shop",
-            "amber bowl with stone",
-            "amber shop",
-            "ambers and stones",
-            "ambr stone",
-            "stone",
-        ],
-    );
+    let corpus = Corpus::of_texts(json!({}), &AMBER_STONES);
     corpus.expect(
         "amber stone",
         &[(1, 0.999339), (2, 0.953042), (3, 0.911376), (6, 0.83179), (5, 0.787919), (4, 0.492424)],

@@ -3,22 +3,11 @@
 
 use serde_json::json;
 
-use super::corpus::{Ask, Corpus, ask};
+use super::corpus::{AMBER_STONES, Ask, Corpus, ask};
 
 #[test]
 fn documents_below_the_threshold_are_excluded() {
-    let corpus = Corpus::of_texts(
-        json!({}),
-        &[
-            "amber stone shop",
-            "stone amber shop",
-            "amber bowl with stone",
-            "amber shop",
-            "ambers and stones",
-            "ambr stone",
-            "stone",
-        ],
-    );
+    let corpus = Corpus::of_texts(json!({}), &AMBER_STONES);
     for (threshold, limit, ids, total) in [
         (0.9, 20, &[1, 2, 3][..], 3),
         (0.9, 1, &[1], 6),

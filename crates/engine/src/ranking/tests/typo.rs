@@ -7,7 +7,7 @@
 
 use serde_json::json;
 
-use super::corpus::{Corpus, ask};
+use super::corpus::{AMBER_STONES, Corpus, ask};
 
 #[test]
 fn a_word_of_eight_letters_allows_one_typo() {
@@ -54,18 +54,7 @@ fn an_unfinished_word_allows_a_typo_in_the_prefix() {
 
 #[test]
 fn first_letters_and_swaps() {
-    let corpus = Corpus::of_texts(
-        json!({}),
-        &[
-            "amber stone shop",
-            "stone amber shop",
-            "amber bowl with stone",
-            "amber shop",
-            "ambers and stones",
-            "ambr stone",
-            "stone",
-        ],
-    );
+    let corpus = Corpus::of_texts(json!({}), &AMBER_STONES);
     corpus.expect(
         "stoen",
         &[(2, 0.462121), (7, 0.462121), (1, 0.416667), (6, 0.416667), (3, 0.371212), (5, 0.371212)],

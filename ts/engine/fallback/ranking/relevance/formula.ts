@@ -20,7 +20,6 @@ const LENGTH_UNIT = 10
 const FREQUENCY_UNIT = 4096
 /** Percentage that an occurrence of another form with the same stem counts. */
 export const FORM_PERCENT = 90
-/** A score of 1. */
 const SCORE_UNIT = 4096
 
 /** Weights of the kinds of derivations. */
