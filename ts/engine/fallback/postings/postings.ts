@@ -282,18 +282,3 @@ function mergedList(
   while (next < docs.length) addNew()
   return list
 }
-
-/** Returns true if the documents at `a` and `b` of two lists contain both words in the same field. */
-export function shareField(lefts: PostingList, a: number, rights: PostingList, b: number): boolean {
-  let left = occurrencesStart(lefts, a)
-  let right = occurrencesStart(rights, b)
-  const leftEnd = occurrencesEnd(lefts, a)
-  const rightEnd = occurrencesEnd(rights, b)
-  while (left < leftEnd && right < rightEnd) {
-    const difference = (lefts[left]! >>> 16) - (rights[right]! >>> 16)
-    if (difference === 0) return true
-    if (difference < 0) left++
-    else right++
-  }
-  return false
-}

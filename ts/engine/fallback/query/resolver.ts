@@ -11,6 +11,7 @@ import type { IndexData } from '../index-data/index-data.js'
 import { PINYIN_PAIRS_MAX, SPLIT_COMPLETIONS_MAX } from '../limits.js'
 import { type FieldLengths, fieldLengths } from '../postings/field-lengths.js'
 import { mergedLists } from '../postings/merged-lists.js'
+import { forwardDistance, shareField } from '../postings/nearness.js'
 import {
   documentCount,
   EMPTY_LIST,
@@ -18,7 +19,6 @@ import {
   occurrencesEnd,
   occurrencesStart,
   type PostingList,
-  shareField,
   type TermDictionary,
 } from '../postings/postings.js'
 import type { PairSide, PhraseOccurrences } from '../postings/side-cursor.js'
@@ -39,6 +39,8 @@ interface WordPair {
 
 /** More than the words that the first half of a compound may stand for. */
 const FIRST_PARTS_MAX = 16
+
+const TYPO_COUNTS = [0, 1, 2] as const
 
 const NUMERIC_WORD = /^[\p{N}!-/:-@[-`{-~]+$/u
 
@@ -173,9 +175,10 @@ export class TermResolver implements TermSource {
     this.byKinds.set(term, known)
     let found = known.get(kinds.typoCounts)
     if (found === undefined) {
-      found = new DocSet(this.bound)
-      for (const typos of [0, 1, 2] as const)
-        if (hasTypos(kinds, typos)) found.union(this.documentsByTypos(term, typos))
+      const sets = TYPO_COUNTS.filter((typos) => hasTypos(kinds, typos)).map((typos) =>
+        this.documentsByTypos(term, typos),
+      )
+      found = sets.length === 1 ? sets[0]! : unionOf(sets, this.bound)
       known.set(kinds.typoCounts, found)
     }
     return found
@@ -453,6 +456,12 @@ export class TermResolver implements TermSource {
   }
 }
 
+function unionOf(sets: readonly DocSet[], bound: number): DocSet {
+  const found = new DocSet(bound)
+  for (const set of sets) found.union(set)
+  return found
+}
+
 function addListed(found: DocSet, list: PostingList, mask: Uint8Array | null): void {
   const count = list[0]!
   if (mask === null) {
@@ -466,21 +475,4 @@ function addListed(found: DocSet, list: PostingList, mask: Uint8Array | null): v
     for (; at < end; at++) if (mask[list[at]! >>> 16] === 1) hit = true
     if (hit) found.add(list[1 + nth]!)
   }
-}
-
-/** Smallest distance from an occurrence in one list to a later occurrence in the other, within a field. */
-function forwardDistance(lefts: PostingList, a: number, rights: PostingList, b: number): number {
-  let least = Number.POSITIVE_INFINITY
-  let left = occurrencesStart(lefts, a)
-  const leftEnd = occurrencesEnd(lefts, a)
-  const rightEnd = occurrencesEnd(rights, b)
-  for (let right = occurrencesStart(rights, b); right < rightEnd; right++) {
-    const occurrence = rights[right]!
-    while (left < leftEnd && lefts[left]! < occurrence) left++
-    const before = left - 1
-    if (before < occurrencesStart(lefts, a)) continue
-    const distance = occurrence - lefts[before]!
-    if (distance < least && occurrence >>> 16 === lefts[before]! >>> 16) least = distance
-  }
-  return least
 }

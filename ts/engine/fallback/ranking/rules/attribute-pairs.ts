@@ -5,7 +5,8 @@
  * documents in play at that moment. Later buckets reuse the result: documents added to play later do not have the pair,
  * even if an attribute contains both words. The two orders of a pair are looked up separately.
  */
-import { find, type PostingList, shareField } from '../../postings/postings.js'
+import { shareField } from '../../postings/nearness.js'
+import { find, type PostingList } from '../../postings/postings.js'
 import type { TermNode } from '../../query/graph.js'
 import type { TermResolver } from '../../query/resolver.js'
 

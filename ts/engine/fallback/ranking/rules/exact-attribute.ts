@@ -44,6 +44,7 @@ function exactReading(graph: QueryGraph): { words: ExactWord[]; positions: numbe
 class ExactFields {
   private readonly searched: Uint8Array | null
   private readonly words: readonly { readonly cursor: ListCursor; readonly bucket: number }[]
+  /** Fields that contain the words so far, ascending, and those before the last word. */
   private fields: number[] = []
   private fieldsBefore: number[] = []
 
@@ -55,7 +56,7 @@ class ExactFields {
     }))
   }
 
-  /** Searched fields that contain all words, if each word is also at its position in some field; otherwise null. */
+  /** Searched fields that contain all words, ascending, if each word is also at its position in some field; otherwise null. */
   of(docid: number): readonly number[] | null {
     const { words } = this
     for (let nth = 0; nth < words.length; nth++) if (!words[nth]!.cursor.seek(docid)) return null
@@ -75,24 +76,38 @@ class ExactFields {
     fields.length = 0
     let isInPosition = false
     let latest = -1
+    let before = 0
     for (let at = from; at < to; at++) {
       const occurrence = list[at]!
       if (positionBucket(occurrence & 0xffff) === bucket) isInPosition = true
       const field = occurrence >>> 16
       if (field === latest) continue
       latest = field
-      if ((searched === null || searched[field] === 1) && (isFirst || fieldsBefore.includes(field)))
+      while (before < fieldsBefore.length && fieldsBefore[before]! < field) before++
+      if ((searched === null || searched[field] === 1) && (isFirst || fieldsBefore[before] === field))
         fields.push(field)
     }
     return isInPosition
   }
 }
 
+/** @param fields ascending */
+function includes(fields: readonly number[], field: number): boolean {
+  let low = 0
+  let high = fields.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (fields[middle]! < field) low = middle + 1
+    else high = middle
+  }
+  return fields[low] === field
+}
+
 function hasLength(index: IndexData, docid: number, fields: readonly number[], words: number): boolean {
   const pairs = index.text.lengths[docid]
   if (pairs === undefined || words > LENGTH_COUNTED_MAX) return false
   for (let at = 0; at < pairs.length; at += 2)
-    if (pairs[at + 1] === words && fields.includes(pairs[at]!)) return true
+    if (pairs[at + 1] === words && includes(fields, pairs[at]!)) return true
   return false
 }
 
@@ -123,7 +138,7 @@ export function exactAttributeRule(resolver: TermResolver): RankingRule {
   }
 }
 
-/** @param count number of documents with the rank */
+/** @param count of the documents with the rank */
 function withRank(docids: Uint32Array, ranks: Uint8Array, rank: number, count: number): Uint32Array {
   const found = new Uint32Array(count)
   for (let at = 0, filled = 0; filled < count; at++) if (ranks[at] === rank) found[filled++] = docids[at]!
