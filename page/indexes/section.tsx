@@ -31,7 +31,7 @@ export function IndexSection(props: {
   readonly missing: string | null
   readonly choose: (uid: string) => void
   readonly reload: () => void
-  /** Starts the import of a file. */
+  /** Starts the import of files. */
   readonly take: (files: readonly File[]) => void
 }) {
   const { indexes, index, missing, choose, reload, take } = props

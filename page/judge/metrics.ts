@@ -27,7 +27,7 @@ export function recall(ids: readonly string[], grades: Grades): number {
   return relevant === 0 ? 0 : found / relevant
 }
 
-/** Returns the document that costs most, compared with the best order; null if the order is the best one. */
+/** Returns the document whose position lowers nDCG most; null if the order is the best one. */
 export function costliest(ids: readonly string[], grades: Grades): string | null {
   const ideal = [...grades].sort(([, a], [, b]) => b - a)
   let worst: { readonly id: string; readonly loss: number } | null = null

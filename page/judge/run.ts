@@ -9,7 +9,7 @@ export interface QueryScore {
   readonly ndcg: number
   readonly recall: number
   readonly hits: number
-  /** The document that costs most; null if the order is the best one. */
+  /** The document whose position lowers nDCG most; null if the order is the best one. */
   readonly costly: { readonly id: string; readonly grade: number; readonly position: number | null } | null
 }
 

@@ -42,7 +42,7 @@ export function NewKeyDialog({
       name: name || null,
       actions: purpose === 'own' ? listOf(actions) : purposes.find((one) => one.name === purpose)!.actions,
       indexes: listOf(indexes),
-      // A date without time means the end of that day where the user is.
+      // A date without a time is the end of that day in the time zone of the user.
       expiresAt: expires === '' ? null : new Date(`${expires}T23:59:59`).toISOString(),
     }
     ask<ApiKey>('POST', '/keys', { body }).then(

@@ -44,7 +44,7 @@ export function Parts({ parts, label }: { readonly parts: readonly Part[]; reado
   )
 }
 
-/** Shows an error message of the server, and advice: that of its code, unless another one is given. */
+/** Shows an error message of the server, with `advice` or else the advice for its code. */
 export function Problem(props: {
   readonly failure: Pick<Failure, 'code' | 'message'>
   readonly advice?: string

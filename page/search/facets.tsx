@@ -72,7 +72,7 @@ interface FacetProps {
   readonly stats: { readonly min: number; readonly max: number } | undefined
   /** Null until loaded. */
   readonly faceting: Faceting | null
-  /** Sets that the most frequent values of the facet are counted, not the first ones of the alphabet. */
+  /** Changes the setting: the most frequent values of the facet are counted, not the first ones of the alphabet. */
   readonly countFrequent: () => void
   readonly choose: (values: readonly string[]) => void
   readonly bound: (range: readonly [string, string]) => void

@@ -15,7 +15,7 @@ export interface Asked {
   readonly hit: Hit | null
   /** Id that is typed at first. */
   readonly id?: string
-  /** Absent: why the document is a hit. */
+  /** Absent: the panel explains why the document is a hit. */
   readonly part?: 'document'
 }
 
@@ -23,7 +23,7 @@ export function SearchSection(props: {
   readonly indexes: readonly IndexInfo[]
   readonly index: IndexInfo | null
   readonly state: string | null
-  /** Starts the import of a file. */
+  /** Starts the import of files. */
   readonly take: (files: readonly File[]) => void
 }) {
   const { indexes, index } = props

@@ -57,7 +57,7 @@ export function shownHit(hit: Hit, primaryKey: string | null): ShownHit {
   }
 }
 
-/** Replaces texts of `_formatted` by the numbers they stand for, which have no marks. */
+/** Puts back the numbers of a document, which `_formatted` holds as texts, unless they have highlight marks. */
 function withNumbers(formatted: Json, stored: Json | undefined): Json {
   if (typeof stored === 'number') return String(stored) === formatted ? stored : formatted
   if (typeof formatted !== 'object' || formatted === null) return formatted

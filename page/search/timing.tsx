@@ -2,7 +2,7 @@
 import { Parts } from '../parts/basics.tsx'
 import { milliseconds, millisecondsOf } from '../parts/text.ts'
 
-/** A stage of its own whose time is also part of the total, `search`. */
+/** This stage is listed separately, but its time is also included in the total, `search`. */
 const QUEUE = 'wait in queue'
 
 /** Returns the stages at the second level of `a > b`, and the remaining time of their parent. */

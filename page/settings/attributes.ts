@@ -2,7 +2,7 @@
 import type { Json } from '../api/types.ts'
 import { isObject, textsOf } from './changes.ts'
 
-/** Returns true if `entry` of a list of attributes is `name` or a parent of it. */
+/** Returns true if `entry`, from a list of attributes, is `name` or a parent of it. */
 const covers = (entry: string, name: string): boolean =>
   entry === '*' || entry === name || name.startsWith(`${entry}.`)
 

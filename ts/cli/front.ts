@@ -1,6 +1,6 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 
-/** Milliseconds of an idle connection. Source: fastify's default, which it sets only on servers that it creates. */
+/** Milliseconds after which an idle connection is closed. Source: fastify, which sets it only on its own servers. */
 const KEEP_ALIVE_MS = 72_000
 
 /** Creates the listening servers, and lets another application answer their requests without closing a connection. */

@@ -81,7 +81,10 @@ and do not restart this one.`)
     }),
 )
 
-/** Calls the server at the address of `options`. @returns the request, and true if a refused client is a sign of life */
+/**
+ * Calls the server at the address of `options`.
+ * @returns the request, and true if a server that demands a client certificate counts as healthy
+ */
 function requestTo(options: LaunchOptions, path: '/health' | '/ready'): [ClientRequest, boolean] {
   const { httpAddr, sslCertPath, sslRequireAuth } = options
   const target = {

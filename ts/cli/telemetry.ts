@@ -24,8 +24,8 @@ export interface Telemetry {
 }
 
 /**
- * Figures are sent only to a configured collector. With a preview they are printed instead; otherwise nothing is
- * counted.
+ * Figures are sent only to a configured collector. A preview prints them instead. Without collector and preview nothing
+ * is counted.
  */
 export function telemetryOf(options: TelemetryOptions): Telemetry {
   const { noAnalytics, telemetryPreview, telemetryUrl } = options

@@ -114,7 +114,7 @@ async function objectIn(file: string): Promise<unknown> {
   return parsed(await readFile(file, 'utf8'), file)
 }
 
-/** Returns the entries of a list as JSON, NDJSON, or in `hits` as Algolia answers it. */
+/** Reads a list from JSON, from NDJSON, or from `hits` in an answer of Algolia. */
 async function listIn(file: string): Promise<readonly unknown[]> {
   const source = await openSource(await describeInput(file), { format: null, csvDelimiter: null })
   const entries: unknown[] = []

@@ -69,9 +69,9 @@ const copyIn = (peer: Peer): Copy => ({
 })
 
 /**
- * Returns all settings for a copy; null resets those that answers leave out. Without foreign keys, chats and embedders
- * that call providers, because other indexes and keys are not copied. All fields are displayed. Searches have enough time,
- * so that figures do not depend on the load of the machine.
+ * Returns all settings for a copy; null resets those that answers leave out. Foreign keys, chats, and embedders that
+ * call providers are left out, because other indexes and keys are not copied. All fields are displayed. The time limit
+ * of searches is long, so that figures do not depend on the load of the machine.
  */
 export function copiedSettings(settings: JsonObject): JsonObject {
   const all = Object.fromEntries(settingRoutes.map(({ name }) => [name, settings[name] ?? null]))

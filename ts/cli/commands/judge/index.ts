@@ -192,7 +192,7 @@ async function report(
 }
 
 /**
- * Returns the judged queries without documents that do not exist.
+ * Removes judged documents that do not exist, and queries without any other relevant one.
  * @throws LaunchError with --strict if there are such documents, and if no query is left
  */
 async function knownQueries(

@@ -20,7 +20,7 @@ export interface Result {
   readonly ranked: readonly Ranked[]
 }
 
-/** The document that costs a query most. */
+/** The document whose position lowers the nDCG of a query most. */
 interface Costly {
   readonly id: string
   readonly grade: number

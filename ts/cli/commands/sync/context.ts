@@ -30,7 +30,7 @@ export interface SyncOptions {
 /** Attempts of a call before the first line about its failure. */
 const QUIET_ATTEMPTS = 3
 
-/** Opens what the configuration names, and closes it after `work`. SIGTERM and SIGINT abort `signal`. */
+/** Opens database and target of the configuration, and closes them after `work`. SIGTERM and SIGINT abort `signal`. */
 export async function withSync<T>(
   options: SyncOptions,
   output: CommandOutput,
@@ -39,7 +39,7 @@ export async function withSync<T>(
   const config = await readSyncConfig(options.config)
   const { openSource } = await sourcePackage('postgres')
   const stop = new AbortController()
-  // Every call that runs listens to it.
+  // Every running call adds a listener to it.
   setMaxListeners(0, stop.signal)
   const abort = () => stop.abort()
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, abort)
