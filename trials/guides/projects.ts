@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type Block, parsePage } from '../../__test__/documents/markdown.js'
 import { freePort } from '../../__test__/support/daemon.js'
+import { strapiProgram } from './strapi.js'
 
 const execute = promisify(execFile)
 const root = fileURLToPath(new URL('../../../', import.meta.url))
@@ -186,7 +187,38 @@ const django: Project = {
   },
 }
 
-export const projects: Readonly<Record<string, Project>> = { nextjs, django }
+const strapi: Project = {
+  toolchain: ['npm --version'],
+  async follow(folder, blocks, { url, masterKey }) {
+    await written(folder, 'package.json', '{"private": true}')
+    // Without Strapi itself, of which the plug-in needs only parts that the program stands in for.
+    await install(folder, blocks, 'npm install', ['--legacy-peer-deps', '--no-audit', '--no-fund'])
+    const [configuration = ''] = codeOf(blocks, 'js')
+    await written(folder, 'config/plugins.js', configuration)
+    await written(folder, 'run.cjs', strapiProgram)
+    const problems = await run(folder, process.execPath, ['run.cjs'], {
+      MEILISEARCH_HOST: url,
+      MEILISEARCH_API_KEY: masterKey,
+    })
+    if (problems.trim() !== '[]') throw new Error(`the plug-in reports ${problems}`)
+    const headers = { authorization: `Bearer ${masterKey}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({
+      q: 'solris',
+      filter: 'year > 1960',
+      attributesToRetrieve: ['documentId', 'title'],
+    })
+    const expected = '[{"documentId":"a1","title":"Solaris"}]'
+    let shown = ''
+    for (const end = Date.now() + READY_MS_MAX; Date.now() < end && shown !== expected; ) {
+      const answer = await fetch(`${url}/indexes/strapi-films/search`, { method: 'POST', headers, body })
+      shown = JSON.stringify(((await answer.json()) as { readonly hits?: unknown }).hits)
+      await sleep(200)
+    }
+    if (shown !== expected) throw new Error(`the index has ${shown}`)
+  },
+}
+
+export const projects: Readonly<Record<string, Project>> = { nextjs, django, strapi }
 
 export const guideOf = async (name: string): Promise<readonly Block[]> => {
   const path = `docs/guides/${name}.md`
