@@ -221,3 +221,36 @@ test('a facet with more values than are counted can count the most frequent ones
   await page.getByRole('button', { name: 'Count the most frequent ones' }).click()
   await sea.waitFor()
 })
+
+test('the bar of stages counts the wait in the queue once', async (t) => {
+  const { page } = await visit(t, (server) => fillFilms(t, server))
+  await page.getByText('5 hits').waitFor()
+  await page.route('**/indexes/films/search', async (route) => {
+    const answer = await route.fetch()
+    const performanceDetails = {
+      'wait in queue': '64ms',
+      search: '68ms',
+      'search > keyword ranking': '1ms',
+    }
+    await route.fulfill({ response: answer, json: { ...(await answer.json()), performanceDetails } })
+  })
+  await page.getByLabel('Query', { exact: true }).fill('solaris')
+  await page.getByText('wait in queue 64 ms').waitFor()
+  await page.getByText('the rest 3.0 ms').waitFor()
+  t.is(await page.getByText('wait in queue').count(), 1)
+})
+
+test('a link to another index opens it, and links hold only what differs from a new search', async (t) => {
+  const { page } = await visit(t, async (server) => {
+    await fillFilms(t, server)
+    await server.settle(t, server.post('/indexes/odd/documents', [{ id: 1, title: 'Odd one' }]))
+  })
+  const hash = () => decodeURIComponent(new URL(page.url()).hash)
+  await page.getByText('5 hits').waitFor()
+  await page.evaluate("location.hash = '#/search/odd'")
+  await page.getByText('1 hit ').waitFor()
+  await page.getByPlaceholder('Search odd').waitFor()
+  await page.getByLabel('Query', { exact: true }).fill('one')
+  while (!hash().includes('one')) await page.waitForTimeout(10)
+  t.is(hash(), '#/search/odd?{"q":"one"}')
+})
