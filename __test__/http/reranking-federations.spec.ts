@@ -1,5 +1,6 @@
 /** \`rerank\` of federated searches. */
 import test, { type ExecutionContext } from 'ava'
+import { ApiError } from '../../ts/errors/index.js'
 import type { Call, ProviderAnswer } from '../support/provider.js'
 import type { TestServer } from '../support/server.js'
 import { askedIn, ids, reversed, type World, world } from './reranking-world.js'
@@ -259,4 +260,23 @@ test('fields of documents with the names of added members change nothing', async
       own,
     )
   }
+})
+
+test('documents that are too large to be read together keep their order', async (t) => {
+  let searches = 0
+  const { federated } = await library(t, reversed, {
+    wrapEngine: (engine) =>
+      new Proxy(engine, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name)
+          if (name === 'multiSearch' && ++searches === 2)
+            return () => Promise.reject(new ApiError('answer_too_large', 'too large'))
+          return typeof value === 'function' ? value.bind(target) : value
+        },
+      }),
+  })
+  const { status, body } = await federated({ limit: 2, rerank }, { ...films, attributesToRetrieve: ['id'] })
+  t.is(status, 200)
+  t.deepEqual(ids(body), [1, 2])
+  t.regex(JSON.stringify(body.rerank), /"applied":false.*set a lower `topK`/)
 })

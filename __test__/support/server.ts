@@ -287,7 +287,8 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
   })
   queue.start()
   await analysis.start()
-  await app.listen({ host: '127.0.0.1', port: 0 })
+  // As `siftd serve`: the default refuses connections of a thousand clients at once.
+  await app.listen({ host: '127.0.0.1', port: 0, backlog: 65_535 })
   const { port } = app.server.address() as AddressInfo
   const vanish = async (): Promise<void> => {
     app.server.closeAllConnections()

@@ -97,8 +97,8 @@ export async function rerankedFederation(
     again: (requests: readonly SearchRequest[]) => Promise<Answer>,
   ): Promise<readonly Buffer[]> {
     if (requests.every(({ attributesToRetrieve }) => attributesToRetrieve === null)) return hits
-    const full = await again(requests.map((request) => ({ ...request, ...documentsOnly })))
-    return sameHits({ answer, hits }, full, () =>
+    const search = () => again(requests.map((request) => ({ ...request, ...documentsOnly })))
+    return sameHits({ answer, hits }, search, () =>
       revisions.every(([id, revision]) => engine.revision(id) === revision),
     )
   }

@@ -189,13 +189,18 @@ export const documentsOnly = {
 
 /**
  * Returns the hits of a second search, which reads the documents of the first.
- * @throws NotRanked if the searches may have found other hits
+ * @throws NotRanked if the documents are too large, or the searches may have found other hits
  */
-export function sameHits(
+export async function sameHits(
   first: { readonly answer: Answer; readonly hits: readonly Buffer[] },
-  second: Answer,
+  search: () => Promise<Answer>,
   isUnchanged: () => boolean,
-): readonly Buffer[] {
+): Promise<readonly Buffer[]> {
+  const second = await search().catch((error: unknown) => {
+    if (error instanceof ApiError && error.code === 'answer_too_large')
+      throw new NotRanked('the documents are too large to be ranked together: set a lower `topK`')
+    throw error
+  })
   if (first.answer.facts.degraded || second.facts.degraded)
     throw new NotRanked('the search reached its own time limit')
   const found = hitsOf(bufferOf(second.body))

@@ -69,8 +69,8 @@ export async function rerankingOf(
     stop: DisconnectSignal,
   ): Promise<readonly Buffer[]> {
     if (request.attributesToRetrieve === null) return hits
-    const full = await answers.search(entry.id, { ...widened, ...documentsOnly }, stop)
-    return sameHits({ answer, hits }, full, () => engine.revision(entry.id) === revision)
+    const search = () => answers.search(entry.id, { ...widened, ...documentsOnly }, stop)
+    return sameHits({ answer, hits }, search, () => engine.revision(entry.id) === revision)
   }
 }
 
