@@ -1,4 +1,5 @@
 /** Finds the distances between two sides of a pair in documents. */
+import { leastDistance } from './nearness.js'
 import { type PairSide, type Run, SideCursor } from './side-cursor.js'
 
 /** Walks the documents of a pair along ascending docids. Distances are 1 for neighbours, infinite if no field has both. */
@@ -19,23 +20,12 @@ export class Distances {
   seek(docid: number): boolean {
     const { left, right } = this
     if (!left.seek(docid) || !right.seek(docid)) return false
-    this.forward = leastDistance(left.all, right.all)
+    this.forward = distance(left.all, right.all)
     this.backward =
-      this.forward === 1 ? Number.POSITIVE_INFINITY : leastDistance(right.reversible, left.reversible)
+      this.forward === 1 ? Number.POSITIVE_INFINITY : distance(right.reversible, left.reversible)
     return true
   }
 }
 
-/** Smallest distance from an occurrence in `lefts` to a later occurrence in `rights` in the same field. */
-function leastDistance(lefts: Run, rights: Run): number {
-  let least = Number.POSITIVE_INFINITY
-  let next = lefts.from
-  for (let at = rights.from; at < rights.to; at++) {
-    const right = rights.list[at]!
-    while (next < lefts.to && lefts.list[next]! < right) next++
-    if (next === lefts.from) continue
-    const left = lefts.list[next - 1]!
-    if (right - left < least && right >>> 16 === left >>> 16) least = right - left
-  }
-  return least
-}
+const distance = (lefts: Run, rights: Run): number =>
+  leastDistance(lefts.list, lefts.from, lefts.to, rights.list, rights.from, rights.to)

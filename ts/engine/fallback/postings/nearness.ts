@@ -3,17 +3,27 @@ import { occurrencesEnd, occurrencesStart, type PostingList } from './postings.j
 
 /** Smallest distance from an occurrence in one list to a later occurrence in the other, within a field. */
 export function forwardDistance(lefts: PostingList, a: number, rights: PostingList, b: number): number {
+  const [left, right] = [occurrencesStart(lefts, a), occurrencesStart(rights, b)]
+  return leastDistance(lefts, left, occurrencesEnd(lefts, a), rights, right, occurrencesEnd(rights, b))
+}
+
+/** As `forwardDistance`, for ranges of ascending occurrences. Each range ends before its `to`. */
+export function leastDistance(
+  lefts: Uint32Array,
+  leftFrom: number,
+  leftTo: number,
+  rights: Uint32Array,
+  rightFrom: number,
+  rightTo: number,
+): number {
   let least = Number.POSITIVE_INFINITY
-  let left = occurrencesStart(lefts, a)
-  const leftEnd = occurrencesEnd(lefts, a)
-  const rightEnd = occurrencesEnd(rights, b)
-  for (let right = occurrencesStart(rights, b); right < rightEnd; right++) {
-    const occurrence = rights[right]!
-    while (left < leftEnd && lefts[left]! < occurrence) left++
-    const before = left - 1
-    if (before < occurrencesStart(lefts, a)) continue
-    const distance = occurrence - lefts[before]!
-    if (distance < least && occurrence >>> 16 === lefts[before]! >>> 16) least = distance
+  let next = leftFrom
+  for (let at = rightFrom; at < rightTo; at++) {
+    const right = rights[at]!
+    while (next < leftTo && lefts[next]! < right) next++
+    if (next === leftFrom) continue
+    const left = lefts[next - 1]!
+    if (right - left < least && right >>> 16 === left >>> 16) least = right - left
   }
   return least
 }
