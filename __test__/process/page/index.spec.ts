@@ -95,6 +95,21 @@ test('an unreadable file is refused with the reason and advice', async (t) => {
   t.regex(await textOf(page.getByRole('alert')), /Check the file at the given position/)
 })
 
+test('a file that is too large for a request names the command that imports it', async (t) => {
+  const { page } = await visit(t, (server) => fillFilms(t, server), { path: '/#/index/films' })
+  await page.route('**/indexes/films/documents**', (route) =>
+    route.request().method() === 'POST'
+      ? route.fulfill({ status: 413, json: { message: 'too large', code: 'payload_too_large' } })
+      : route.continue(),
+  )
+  await page.getByRole('tab', { name: 'Import' }).click()
+  await page
+    .getByLabel('File of documents')
+    .setInputFiles({ name: 'films.ndjson', mimeType: '', buffer: Buffer.from('{"id": 1}') })
+  await page.getByText('siftd import FILE --index UID').waitFor()
+  t.pass()
+})
+
 test('a document can be edited without losing digits, and deleted', async (t) => {
   const { server, page } = await visit(t, (server) => fillFilms(t, server), { path: '/#/index/films' })
   await page.locator('.record').first().click()
