@@ -234,6 +234,8 @@ pub struct Targets<'a> {
     universe: Cow<'a, RoaringBitmap>,
     /// A bit per docid.
     marks: Option<Vec<u64>>,
+    /// Number of targets, by segment.
+    counts: Vec<u64>,
     /// Ascending segment docids.
     by_segment: Vec<Option<Vec<DocId>>>,
 }
@@ -241,7 +243,9 @@ pub struct Targets<'a> {
 impl<'a> Targets<'a> {
     /// Creates targets from the documents of `universe`.
     pub fn new(postings: &'a Postings, universe: Cow<'a, RoaringBitmap>) -> Self {
-        Self { postings, universe, marks: None, by_segment: Vec::new() }
+        let segments = postings.snapshot.segments().iter();
+        let counts = segments.map(|segment| universe.intersection_len(&segment.live)).collect();
+        Self { postings, universe, marks: None, counts, by_segment: Vec::new() }
     }
 
     /// Returns the target documents.
@@ -255,9 +259,9 @@ impl<'a> Targets<'a> {
         |docid| is_marked(marks, docid)
     }
 
-    /// Returns true if skipping to each target is cheaper than reading the complete list.
+    /// Returns true if skipping to each target of the segment is cheaper than reading the complete list.
     fn is_skipping_cheaper(&self, list: &TermList) -> bool {
-        self.universe.len() * SKIP_COST < u64::from(list.info.doc_freq)
+        self.counts[list.segment] * SKIP_COST < u64::from(list.info.doc_freq)
     }
 
     fn marks(&mut self) -> &[u64] {

@@ -56,11 +56,11 @@ impl Level<'_> {
     /// Documents that are in no bucket so far.
     fn left(&mut self) -> &mut Arc<RoaringBitmap> {
         if let Some(given) = self.given.take() {
-            self.universe = Arc::new(if given.len() == self.universe.len() {
-                RoaringBitmap::new()
+            if given.len() == self.universe.len() {
+                self.universe = Arc::default();
             } else {
-                &*self.universe - &*given
-            });
+                *Arc::make_mut(&mut self.universe) -= &*given;
+            }
         }
         &mut self.universe
     }

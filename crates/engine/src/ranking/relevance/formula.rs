@@ -128,7 +128,8 @@ pub(super) fn score_max(weight: f64, rarity: f64) -> u32 {
 /// Score of a derivation with the highest score `max` and this frequency.
 pub(super) fn score_of(max: u32, frequency: u64) -> u32 {
     let frequency = frequency as f64;
-    ((f64::from(max) * frequency) / (frequency + SATURATION * FREQUENCY_UNIT)).floor() as u32
+    // The conversion rounds down. `floor` is a function call on processors that may lack SSE 4.1.
+    ((f64::from(max) * frequency) / (frequency + SATURATION * FREQUENCY_UNIT)) as u32
 }
 
 /// Reduces the sum of a document by its missing words. `all`: weight of all words of the query; `found`: weight of those
@@ -136,6 +137,13 @@ pub(super) fn score_of(max: u32, frequency: u64) -> u32 {
 pub(super) fn covered(sum: u32, found: u32, all: u32) -> u32 {
     let lost = u64::from(sum) * u64::from(all - found);
     sum - lost.checked_div(MISSING_DIVISOR * u64::from(all)).unwrap_or(0) as u32
+}
+
+/// Returns true if [`covered`] is at least `least`, without its division.
+pub(super) fn is_covered(sum: u32, found: u32, all: u32, least: u32) -> bool {
+    sum >= least
+        && u64::from(sum) * u64::from(all - found)
+            < u64::from(sum - least + 1) * (MISSING_DIVISOR * u64::from(all.max(1)))
 }
 
 /// Converts a score between 0 and `max` to a rank, proportional to (1 + ∜(score / max)) / 2. The root spreads the scores:
@@ -182,6 +190,23 @@ mod tests {
         assert_eq!(covered(1000, 0, 10), 750);
         assert_eq!(covered(1000, 4, 10), 850);
         assert_eq!(covered(1000, 10, 10), 1000);
+    }
+
+    #[test]
+    fn a_comparison_needs_no_division() {
+        let cases = [0, 1, 2, 749, 750, 751, 999, 1000, 1001, 59_999_999, 60_000_000];
+        for (sum, all) in cases.into_iter().flat_map(|sum| [0, 1, 7, 60_000_000].map(|all| (sum, all))) {
+            for found in [0, all / 3, all - all / 3, all] {
+                let score = covered(sum, found, all);
+                for least in cases.into_iter().chain([score.saturating_sub(1), score, score + 1]) {
+                    assert_eq!(
+                        is_covered(sum, found, all, least),
+                        score >= least,
+                        "{sum} {found} {all} {least}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -12,12 +12,9 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::derivations::{Group, Source, documents_with, forms, groups, is_known, is_whole};
-use super::formula::{
-    ATTACHED_PAIR_WEIGHT, PAIR_STEPS_MAX, PAIR_WEIGHT, frequency_units, limited_pair, pairs_max, rarity,
-    score_max, score_of, weights,
-};
-use super::nearness::{Pair, Pairs};
+use super::derivations::{Group, Source, documents_with, forms, groups, is_known};
+use super::formula::{frequency_units, limited_pair, pairs_max, rarity, score_max, score_of, weights};
+use super::nearness::{Pairs, pairs};
 use super::sums::{Growth, Sums};
 use super::weights::attribute_weight;
 use crate::error::Result;
@@ -214,8 +211,9 @@ impl<'a> Scores<'a> {
                 && let Some(left) = sums.left()
                 && targets.as_ref().is_none_or(|targets| targets.docs().len() >= 2 * left.len() as u64)
             {
-                let mut docs = DocidSet::new(universe.min().unwrap_or(0), universe.max().unwrap_or(0));
-                left.iter().for_each(|&docid| docs.add(docid));
+                let all = self.resolver.postings.snapshot().documents();
+                let mut docs = DocidSet::new(all.min().unwrap_or(0), all.max().unwrap_or(0));
+                left.into_iter().for_each(|docid| docs.add(docid));
                 let fewer = targets.insert(Targets::new(self.resolver.postings, Cow::Owned(docs.finish())));
                 sums.forget(fewer.contains());
             }
@@ -454,48 +452,4 @@ fn distinct_nodes<'g>(resolver: &TermResolver, graph: &'g QueryGraph) -> Vec<&'g
             known.insert((&term.text, term.phrase.as_ref()))
         })
         .collect()
-}
-
-/// Returns the different pairs of words at most [`PAIR_STEPS_MAX`] words from each other in the query.
-fn pairs(resolver: &TermResolver, graph: &QueryGraph, rarities: &FxHashMap<&str, f64>) -> Pairs {
-    let nodes = graph.nodes().map(|(_, node)| (resolver.term(node), node.is_attached));
-    let singles: Vec<(&Term, bool)> = nodes.filter(|(term, _)| term.parts.is_none()).collect();
-    let mut known = FxHashSet::default();
-    let mut by_text: FxHashMap<&str, usize> = FxHashMap::default();
-    let mut pairs = Pairs::default();
-    let all = (1..=PAIR_STEPS_MAX).flat_map(|step| singles.windows(step + 1));
-    for words in all {
-        let step = words.len() - 1;
-        let two = [words[0].0, words[step].0];
-        let is_attached = words[1..].iter().all(|(_, is_attached)| *is_attached);
-        let [first, second] = two.map(|term| rarities.get(&*term.text).copied());
-        let Some(rare) = first.zip(second).map(|(first, second)| first.min(second)) else { continue };
-        if two.iter().any(|term| paired(term).is_empty()) {
-            continue;
-        }
-        let [left, right] = two.map(|term| {
-            *by_text.entry(&term.text).or_insert_with(|| {
-                pairs.words.push(paired(term).into_iter().cloned().collect());
-                pairs.words.len() - 1
-            })
-        });
-        if known.insert((left, right)) {
-            let weight = if is_attached { ATTACHED_PAIR_WEIGHT } else { PAIR_WEIGHT };
-            pairs.pairs.push(Pair { left, right, max: score_max(weight / step as f64, rare), is_attached });
-        }
-    }
-    pairs
-}
-
-/// Returns the words that may be a part of a pair: the word as written and its other forms; if the index has none, words
-/// at one edit, else at two, without misspelt completions.
-fn paired(term: &Term) -> Vec<&Word> {
-    if is_known(term) {
-        return term.exact().into_iter().chain(term.words(DerivationKinds::FORMS)).collect();
-    }
-    let whole = |kind, typos| -> Vec<&Word> {
-        term.words(kind).iter().filter(|word| is_whole(term, word, typos)).collect()
-    };
-    let one_typo = whole(DerivationKinds::ONE_TYPO, 1);
-    if one_typo.is_empty() { whole(DerivationKinds::TWO_TYPOS, 2) } else { one_typo }
 }

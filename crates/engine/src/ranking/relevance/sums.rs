@@ -1,30 +1,34 @@
 //! Adds up the scores of documents, term by term.
+//!
+//! The sums of scored documents lie next to each other, so that comparing all of them is fast. An array by docid says where
+//! the sum of a document is. Each look into it waits for memory, because the documents of a word are far from each other.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use roaring::RoaringBitmap;
 
-use super::formula::covered;
+use super::formula::{covered, is_covered};
 use crate::cache::{Owner, cached};
-use crate::store::ascending;
 
 cached! {
-    SumsByDocument: () => Mutex<Vec<Total>>, |(), totals| {
-        size_of_val(totals.lock().unwrap_or_else(PoisonError::into_inner).as_slice())
+    SumsByDocument: () => Mutex<Vec<u32>>, |(), places| {
+        size_of_val(places.lock().unwrap_or_else(PoisonError::into_inner).as_slice())
     };
 }
 
 /// Sums of scores by document.
 pub(in crate::ranking) struct Sums<'c> {
-    /// By docid.
+    /// By docid: 1 + index into `totals`; 0 without a score.
+    places: Vec<u32>,
+    /// In order of their first score.
     totals: Vec<Total>,
     /// By term; 0 for joined words, which count as terms of their own.
     weights: Vec<u32>,
     all: u32,
-    /// Documents that were scored, in order of their first score.
-    documents: Vec<u32>,
-    /// Documents that are not excluded; None until some are.
+    /// Indexes into `totals` of documents that are not excluded, once some are.
     left: Option<Vec<u32>>,
+    /// True if all documents of `left` are in the universe.
+    is_left_within: bool,
     /// By term: documents and their best score so far, ascending.
     best: Vec<Vec<(u32, u32)>>,
     /// Upper bound of all sums.
@@ -35,8 +39,9 @@ pub(in crate::ranking) struct Sums<'c> {
 }
 
 /// Scores of one document.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Total {
+    docid: u32,
     sum: u32,
     /// Weight of the words found.
     found: u32,
@@ -50,19 +55,23 @@ pub(super) struct Growth {
     pub(super) found: u32,
 }
 
+/// Number of documents that are looked up together.
+const LOOKUPS: usize = 64;
+
 impl<'c> Sums<'c> {
     /// `bound` is above all docids; `weights` are those of the terms. Takes the array that an earlier search left in `cache`,
     /// because new memory takes longer to fill.
     pub(super) fn new(bound: usize, weights: &[u32], cache: &'c Owner) -> Self {
         let kept = cache.get::<SumsByDocument>(&());
         let kept = kept.map(|kept| std::mem::take(&mut *kept.lock().unwrap_or_else(PoisonError::into_inner)));
-        let totals = kept.filter(|totals| totals.len() == bound);
+        let places = kept.filter(|places| places.len() == bound);
         Self {
-            totals: totals.unwrap_or_else(|| vec![Total::default(); bound]),
+            places: places.unwrap_or_else(|| vec![0; bound]),
+            totals: Vec::new(),
             weights: weights.to_vec(),
             all: weights.iter().sum(),
-            documents: Vec::new(),
             left: None,
+            is_left_within: false,
             best: vec![Vec::new(); weights.len()],
             greatest: 0,
             least: 0,
@@ -72,46 +81,58 @@ impl<'c> Sums<'c> {
 
     /// Returns the score of a document.
     pub(in crate::ranking) fn of(&self, docid: u32) -> u32 {
-        self.reachable(docid, Growth::default())
+        let place = self.places[docid as usize].checked_sub(1);
+        place.map_or(0, |place| self.score(&self.totals[place as usize]))
     }
 
-    /// Returns the highest score that a document can reach.
-    fn reachable(&self, docid: u32, rest: Growth) -> u32 {
-        self.grown(self.totals[docid as usize], rest)
+    fn score(&self, total: &Total) -> u32 {
+        covered(total.sum, total.found, self.all)
     }
 
-    fn grown(&self, Total { sum, found }: Total, rest: Growth) -> u32 {
-        covered(sum + rest.sum, (found + rest.found).min(self.all), self.all)
+    /// Returns the highest score of documents without a score so far.
+    fn unseen(&self, rest: Growth) -> u32 {
+        covered(rest.sum, rest.found.min(self.all), self.all)
     }
 
-    /// Adds scores for a term, by ascending docid. A document has its best score for a term. `is_last` is true if no more
-    /// scores follow for the term.
-    pub(super) fn add(&mut self, term: usize, is_last: bool, scores: impl Iterator<Item = (u32, u32)>) {
+    /// Returns true if a document can reach the score `least`.
+    fn reaches(&self, total: &Total, rest: Growth, least: u32) -> bool {
+        is_covered(total.sum + rest.sum, (total.found + rest.found).min(self.all), self.all, least)
+    }
+
+    /// Adds scores for a term, by ascending docid, each once. A document has its best score for a term. `is_last` is true if
+    /// no more scores follow for the term.
+    pub(super) fn add(&mut self, term: usize, is_last: bool, mut scores: impl Iterator<Item = (u32, u32)>) {
         let mut known = std::mem::take(&mut self.best[term]).into_iter().peekable();
         let mut merged = Vec::new();
         if !is_last {
             merged.reserve(known.len() + scores.size_hint().0);
         }
-        for (docid, score) in scores {
-            while let Some(before) = known.next_if(|(other, _)| *other < docid) {
+        let mut some: Vec<(u32, u32)> = Vec::with_capacity(LOOKUPS);
+        let mut places = [0u32; LOOKUPS];
+        loop {
+            some.clear();
+            some.extend(scores.by_ref().take(LOOKUPS));
+            if some.is_empty() {
+                break;
+            }
+            // Nothing depends on these values yet, so the processor waits for several of them at once.
+            for ((docid, _), place) in some.iter().zip(&mut places) {
+                *place = self.places[*docid as usize];
+            }
+            for (&(docid, score), &place) in some.iter().zip(&places) {
+                while let Some(before) = known.next_if(|(other, _)| *other < docid) {
+                    if !is_last {
+                        merged.push(before);
+                    }
+                }
+                let before = known.next_if(|(other, _)| *other == docid).map_or(0, |(_, score)| score);
+                if score > before {
+                    let found = if before == 0 { self.weights[term] } else { 0 };
+                    self.grow(docid, place, Growth { sum: score - before, found });
+                }
                 if !is_last {
-                    merged.push(before);
+                    merged.push((docid, score.max(before)));
                 }
-            }
-            let before = known.next_if(|(other, _)| *other == docid).map_or(0, |(_, score)| score);
-            if score > before {
-                let total = &mut self.totals[docid as usize];
-                if total.sum == 0 {
-                    self.documents.push(docid);
-                }
-                total.sum += score - before;
-                if before == 0 {
-                    total.found += self.weights[term];
-                }
-                self.greatest = self.greatest.max(total.sum);
-            }
-            if !is_last {
-                merged.push((docid, score.max(before)));
             }
         }
         if !is_last {
@@ -120,52 +141,95 @@ impl<'c> Sums<'c> {
         }
     }
 
+    fn grow(&mut self, docid: u32, place: u32, by: Growth) {
+        let sum = match place.checked_sub(1) {
+            Some(at) => {
+                let total = &mut self.totals[at as usize];
+                total.sum += by.sum;
+                total.found += by.found;
+                total.sum
+            }
+            None => {
+                self.insert(Total { docid, sum: by.sum, found: by.found });
+                by.sum
+            }
+        };
+        self.greatest = self.greatest.max(sum);
+    }
+
+    fn insert(&mut self, total: Total) {
+        self.totals.push(total);
+        self.places[total.docid as usize] = self.totals.len() as u32;
+    }
+
     /// Returns true if a search for documents to [exclude](Self::exclude) may save time before a pass over `postings`
     /// postings. The search visits every scored document. It finds nothing while no sum is above what an unscored
     /// document can reach.
     pub(super) fn may_exclude(&self, postings: u64, rest: Growth) -> bool {
-        let documents = self.left.as_ref().unwrap_or(&self.documents).len() as u64;
-        documents <= postings && self.greatest > self.grown(Total::default(), rest)
+        let documents = self.left.as_ref().map_or(self.totals.len(), Vec::len) as u64;
+        documents <= postings && self.greatest > self.unseen(rest)
     }
 
-    /// Excludes documents of `universe` that cannot be among the best `count` if no score grows by more than `rest`. Returns
+    /// Excludes documents that cannot be among the best `count` of `universe` if no score grows by more than `rest`. Returns
     /// false if documents without a score can be among them.
     pub(super) fn exclude(&mut self, universe: &RoaringBitmap, count: usize, rest: Growth) -> bool {
-        let unseen = self.grown(Total::default(), rest).max(self.least.saturating_sub(1));
-        let (known, is_left) = match &self.left {
-            Some(left) => (left, true),
-            None => (&self.documents, false),
-        };
-        // The universe is tested last, because this test takes longest.
-        let counts = |docid: u32| is_left || universe.contains(docid);
-        let better = known.iter().filter(|docid| self.totals[**docid as usize].sum > unseen);
-        let mut scores: Vec<u32> = better
-            .filter_map(|&docid| Some(self.of(docid)).filter(|score| *score > unseen && counts(docid)))
-            .collect();
-        if scores.len() < count {
-            return false;
+        let unseen = self.unseen(rest).max(self.least.saturating_sub(1));
+        let mut better: Vec<(u32, u32)> = Vec::new();
+        self.each(|_, total| {
+            if self.reaches(total, Growth::default(), unseen + 1) {
+                better.push((self.score(total), total.docid));
+            }
+        });
+        let Some(mut least) = least_of_best(&mut better, count) else { return false };
+        // Usually the universe has all of the best documents. A test of each document takes long.
+        if !self.is_left_within && better[..count].iter().any(|(_, docid)| !universe.contains(*docid)) {
+            better.retain(|(_, docid)| universe.contains(*docid));
+            match least_of_best(&mut better, count) {
+                Some(least_within) => least = least_within,
+                None => return false,
+            }
+            let mut within = Vec::new();
+            self.each(|place, total| {
+                if self.reaches(total, rest, least) && universe.contains(total.docid) {
+                    within.push(place);
+                }
+            });
+            self.left = Some(within);
+            self.is_left_within = true;
+        } else {
+            let mut left = Vec::new();
+            self.each(|place, total| {
+                if self.reaches(total, rest, least) {
+                    left.push(place);
+                }
+            });
+            self.left = Some(left);
         }
-        let (_, least, _) = scores.select_nth_unstable_by(count - 1, |a, b| b.cmp(a));
-        let least = *least;
-        let can_rise = |docid: &u32| {
-            self.totals[*docid as usize].sum + rest.sum >= least
-                && self.reachable(*docid, rest) >= least
-                && counts(*docid)
-        };
-        let left: Vec<u32> = known.iter().copied().filter(can_rise).collect();
         self.least = least;
-        self.left = Some(left);
         true
     }
 
-    /// Excludes all documents except `docs`.
+    /// Calls `take` with the documents that are not excluded.
+    fn each(&self, mut take: impl FnMut(u32, &Total)) {
+        match &self.left {
+            Some(left) => left.iter().for_each(|&place| take(place, &self.totals[place as usize])),
+            None => (0..).zip(&self.totals).for_each(|(place, total)| take(place, total)),
+        }
+    }
+
+    /// Excludes all documents except `docs`, the universe. None has a score yet.
     pub(super) fn keep(&mut self, docs: &RoaringBitmap) {
-        self.left = Some(ascending(docs));
+        for docid in docs {
+            self.insert(Total { docid, sum: 0, found: 0 });
+        }
+        self.left = Some((0..self.totals.len() as u32).collect());
+        self.is_left_within = true;
     }
 
     /// Returns the documents that are not excluded, in no particular order. None if no document was excluded.
-    pub(super) fn left(&self) -> Option<&[u32]> {
-        self.left.as_deref()
+    pub(super) fn left(&self) -> Option<Vec<u32>> {
+        let left = self.left.as_ref()?;
+        Some(left.iter().map(|&place| self.totals[place as usize].docid).collect())
     }
 
     /// Forgets the scores by term of documents that will not get more of them.
@@ -177,27 +241,37 @@ impl<'c> Sums<'c> {
 
     /// Returns the best `count` documents of `universe` and their scores; of equal ones, the smaller docids.
     pub(super) fn top(mut self, universe: &RoaringBitmap, count: usize) -> Vec<(u32, u32)> {
-        let is_decided = self.exclude(universe, count, Growth::default()) || self.left.is_some();
-        let documents = self.left.as_ref().unwrap_or(&self.documents).iter().copied();
-        let mut top: Vec<(u32, u32)> = documents
-            .filter(|docid| is_decided || universe.contains(*docid))
-            .map(|docid| (docid, self.of(docid)))
-            .collect();
+        self.exclude(universe, count, Growth::default());
+        let mut top: Vec<(u32, u32)> = Vec::new();
+        self.each(|_, total| {
+            if self.is_left_within || universe.contains(total.docid) {
+                top.push((total.docid, self.score(total)));
+            }
+        });
         top.sort_unstable_by_key(|&(docid, score)| (std::cmp::Reverse(score), docid));
         top.truncate(count);
         top
     }
 }
 
+/// Moves the `count` greatest to the front and returns the least of them; None if there are fewer.
+fn least_of_best(scores: &mut [(u32, u32)], count: usize) -> Option<u32> {
+    if scores.len() < count {
+        return None;
+    }
+    let (_, (least, _), _) = scores.select_nth_unstable_by(count - 1, |(a, _), (b, _)| b.cmp(a));
+    Some(*least)
+}
+
 impl Drop for Sums<'_> {
     fn drop(&mut self) {
-        for docid in &self.documents {
-            self.totals[*docid as usize] = Total::default();
+        for total in &self.totals {
+            self.places[total.docid as usize] = 0;
         }
-        let totals = std::mem::take(&mut self.totals);
+        let places = std::mem::take(&mut self.places);
         match self.cache.get::<SumsByDocument>(&()) {
-            Some(kept) => *kept.lock().unwrap_or_else(PoisonError::into_inner) = totals,
-            None => self.cache.insert::<SumsByDocument>((), &Arc::new(Mutex::new(totals))),
+            Some(kept) => *kept.lock().unwrap_or_else(PoisonError::into_inner) = places,
+            None => self.cache.insert::<SumsByDocument>((), &Arc::new(Mutex::new(places))),
         }
     }
 }
