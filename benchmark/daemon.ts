@@ -1,20 +1,13 @@
 /** Starts a daemon in a separate process, with a keep-alive client and a load generator for searches. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Agent, request as httpRequest } from 'node:http'
-import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import autocannon from 'autocannon'
+import { freePort } from '../__test__/support/daemon.js'
 
 const daemon = fileURLToPath(new URL('../ts/cli/main.js', import.meta.url))
 
-export const freePort = () =>
-  new Promise<number>((resolve, reject) => {
-    const probe = createServer().once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
+export { freePort }
 
 interface Reply {
   readonly status: number

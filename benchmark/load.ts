@@ -7,10 +7,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { Agent, request as httpRequest } from 'node:http'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from './daemon.js'
 
 /** Documents per batch. They become visible together. */
 const BATCH_DOCUMENTS = 10
@@ -132,15 +132,5 @@ function call(
     })
     outgoing.on('error', reject)
     outgoing.end(body === undefined ? undefined : JSON.stringify(body))
-  })
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer()
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
   })
 }

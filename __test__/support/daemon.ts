@@ -27,13 +27,21 @@ export interface TestDaemon {
   signal(name: NodeJS.Signals): void
 }
 
-/** Finds a free TCP port. */
-export const freePort = () =>
-  new Promise<number>((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
+/** Systems assign ports above this range to connections and to `listen(0)`. */
+const PORTS = { first: 10_000, count: 20_000 }
+
+/** Finds a free TCP port. Chooses at random, so that processes that run at the same time do not find the same one. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = PORTS.first + Math.floor(Math.random() * PORTS.count)
+    if (await isFree(port)) return port
+  }
+}
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const probe = createServer().once('error', () => resolve(false))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
   })
 
 /**

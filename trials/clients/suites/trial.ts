@@ -1,10 +1,9 @@
 /** Runs the test suites of the SDKs against fresh servers. */
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../../../__test__/support/daemon.js'
 import { type LanguageName, languages, missingToolchain } from '../languages.js'
 import { oneServer } from '../servers.js'
 import { installedOnce } from '../trial.js'
@@ -13,14 +12,6 @@ import { MASTER_KEY, type Suite, suites } from './suites.js'
 
 /** Includes the compilation. A suite that hangs is killed after this time. */
 const SUITE_MS_MAX = 40 * 60_000
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 async function outputOf(suite: Suite, folder: string, url: string): Promise<string> {
   const [program, ...args] = suite.command
