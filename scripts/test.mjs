@@ -7,7 +7,8 @@
 // process  npm run test:process: specs that start servers, browsers and commands, and a short run of every trial
 //
 // The last line of output is `N passed, N failed`.
-import { availableParallelism } from 'node:os'
+import { spawn } from 'node:child_process'
+import { availableParallelism, constants, setPriority } from 'node:os'
 import {
   answers,
   binaryPackages,
@@ -97,15 +98,35 @@ async function quick() {
   const { isCompiled, addon } = await prepare()
   if (!isBuilt('embed'))
     process.stdout.write('local embedding models are not tested: run `npm run build:embed` to build them\n')
-  if (hasRust()) {
-    for (const { name, packages } of crateGroups())
-      await step(`cargo test${name}`, 'cargo', ['test', ...packages, '--tests', '--no-fail-fast'], {
-        counts: { passed: /^test result: .*?(\d+) passed/gm, failed: /^test result: .*?(\d+) failed/gm },
-        env: namedTarget(),
-      })
-  }
+  const compiling = hasRust() ? compileRustTests() : null
   if (isCompiled)
     await ava('specs', ['dist/__test__/**/*.spec.js', '!dist/__test__/{lint,process}/**'], addon)
+  if (compiling === null) return
+  await compiling
+  for (const { name, packages } of crateGroups())
+    await step(`cargo test${name}`, 'cargo', ['test', ...packages, '--tests', '--no-fail-fast'], {
+      counts: { passed: /^test result: .*?(\d+) passed/gm, failed: /^test result: .*?(\d+) failed/gm },
+      env: namedTarget(),
+    })
+}
+
+/**
+ * Compiles the Rust tests at low priority beside the specs, which leave a core idle now and then. Says nothing about
+ * errors: `cargo test` compiles again what failed here, and shows them.
+ */
+async function compileRustTests() {
+  for (const { packages } of crateGroups()) {
+    const child = spawn('cargo', ['test', ...packages, '--tests', '--no-run'], {
+      cwd: root,
+      env: { ...process.env, ...namedTarget() },
+      stdio: 'ignore',
+    })
+    await new Promise((resolve) => {
+      child.once('spawn', () => setPriority(child.pid, constants.priority.PRIORITY_LOW))
+      child.once('error', resolve)
+      child.once('close', resolve)
+    })
+  }
 }
 
 async function processTier() {
