@@ -161,7 +161,7 @@ function bareServer(
     encodings: ['br', 'gzip', 'deflate'],
     threshold: 0,
     // Compression would delay the events of a stream.
-    customTypes: /json|^text\/(?!event-stream)/,
+    customTypes: /json|svg|^text\/(?!event-stream)/,
   })
   return app
 }
