@@ -3,6 +3,7 @@ import {
   build,
   LaunchError,
   machine,
+  optionOf,
   packageVersion,
   parseLaunchOptions,
   userDirectory,
@@ -62,7 +63,7 @@ async function main(): Promise<void> {
   // Listeners are added before anything is opened, so that a stop request during a long start is not lost.
   const stop = stopOnRequest(log)
   const { startStoreThread } = await import('./store-thread.js')
-  startStoreThread()
+  startStoreThread(optionOf('taskStoreDriver', process.env))
   const { serve } = await import('./serve.js')
   const started = {
     ...{ launch, configFile, machine: machine(), version, build: build() },

@@ -15,7 +15,10 @@ const { env } = process
 const caches = env.XDG_CACHE_HOME || env.LOCALAPPDATA || join(homedir(), '.cache')
 const directory = env.NODE_COMPILE_CACHE || join(caches, 'siftd')
 const { enableCompileCache } = module as CompileCache
-if (enableCompileCache !== undefined) enableCompileCache(directory)
-else if (!env.NODE_DISABLE_COMPILE_CACHE) keepCompiledCode(directory)
+if (enableCompileCache !== undefined) {
+  enableCompileCache(directory)
+  // Threads read the variable.
+  env.NODE_COMPILE_CACHE = directory
+} else if (!env.NODE_DISABLE_COMPILE_CACHE) keepCompiledCode(directory)
 // The bundle is in CommonJS, which has no `await` at the top.
 void import('./main.js')

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import { isMainThread, MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import { type BackgroundFault, endThread, type ReportFault, reasonOf } from '../../engine/index.js'
-import { DiskReserve, type DriverName, GroupCommit, type Reply } from '../../sqlite/index.js'
+import { DiskReserve, type DriverName, GroupCommit, loadDriverAhead, type Reply } from '../../sqlite/index.js'
 import { STORE_SHARE_FOR_TASKS } from '../limits.js'
 import { openStore, type WorkerSetup } from './open-store.js'
 import { reservePath } from './paths.js'
@@ -25,6 +25,7 @@ export type StoreMessage = readonly Reply[] | 'closed' | { readonly fault: Backg
 if (!isMainThread && parentPort !== null) {
   const port = parentPort
   port.once('message', (setup: WorkerSetup) => void serve(setup, port))
+  loadDriverAhead()
 }
 
 async function serve(setup: WorkerSetup, port: NonNullable<typeof parentPort>): Promise<void> {
