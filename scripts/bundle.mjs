@@ -47,8 +47,7 @@ const unused = {
 const withoutUnused = {
   name: 'without-unused',
   resolveId: (id) => (Object.hasOwn(unused, id) ? `\0unused:${id}` : null),
-  load: (id) =>
-    id.startsWith('\0unused:') ? { code: unused[id.slice(8)], moduleType: 'js' } : null,
+  load: (id) => (id.startsWith('\0unused:') ? { code: unused[id.slice(8)], moduleType: 'js' } : null),
 }
 
 /** Modules with side effects when loaded. */
