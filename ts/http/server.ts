@@ -151,9 +151,10 @@ function bareServer(
   boundUnreadAnswers(app, new UnreadAnswers(services.options.unreadBytesMax, services.options.unreadMsMax))
   logRequests(app)
   observeSearches(app)
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', (request, _reply, done) => {
     // `*` alone prefers no encoding, so the answer is not compressed, as without the header.
     if (request.headers['accept-encoding'] === '*') delete request.headers['accept-encoding']
+    done()
   })
   if (services.replicated) showPositions(app, services.replicated)
   void app.register(compress, {

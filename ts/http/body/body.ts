@@ -22,6 +22,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The bytes of a JSON body that was read, if the server keeps them. */
     received: Uint8Array | null
+    /** Memory that counts for the body; null: none. */
+    bodyReservation: MemoryReservation | null
     /** True if another thread answers the request: it is neither logged nor counted here. */
     isHandedOver: boolean
   }
@@ -41,16 +43,20 @@ export function boundBodies(app: FastifyInstance, budget: MemoryBudget, keepsBod
   app.decorate('youngGarbage', new YoungGarbage())
   app.decorateRequest('received', null)
   app.decorateRequest('isHandedOver', false)
-  const reservations = new WeakMap<FastifyRequest, MemoryReservation>()
+  app.decorateRequest('bodyReservation', null)
   app.decorate('reserveForBody', (request: FastifyRequest) => {
-    const reservation = budget.reserve()
-    reservations.set(request, reservation)
-    return reservation
+    request.bodyReservation = budget.reserve()
+    return request.bodyReservation
   })
-  const release = async (request: FastifyRequest): Promise<void> => reservations.get(request)?.release()
-  app.addHook('onSend', release)
+  app.addHook('onSend', (request, _reply, _payload, done) => {
+    request.bodyReservation?.release()
+    done()
+  })
   // A client that disconnects while its body is read gets no answer, so `onSend` never runs for it.
-  app.addHook('onResponse', release)
+  app.addHook('onResponse', (request, _reply, done) => {
+    request.bodyReservation?.release()
+    done()
+  })
 }
 
 const decoders: Readonly<Record<string, () => Transform>> = {
@@ -59,9 +65,12 @@ const decoders: Readonly<Record<string, () => Transform>> = {
   br: createBrotliDecompress,
 }
 
+/** The content type as sent; empty if the header is missing. */
+export const contentType = ({ headers }: FastifyRequest): string => headers['content-type'] ?? ''
+
 /** Content type without parameters, in lower case; empty if the header is missing. */
 export function mimeType(request: FastifyRequest): string {
-  return request.contentType.split(';')[0]?.trim().toLowerCase() ?? ''
+  return contentType(request).split(';')[0]?.trim().toLowerCase() ?? ''
 }
 
 /**
@@ -170,6 +179,7 @@ export async function bodyToFile(
 }
 
 function requireJson(request: FastifyRequest): void {
+  if (contentType(request) === 'application/json') return
   const mime = mimeType(request)
   if (mime === '') {
     throw new ApiError(
@@ -180,7 +190,7 @@ function requireJson(request: FastifyRequest): void {
   if (mime !== 'application/json' && !/^application\/[^/]+\+json$/.test(mime)) {
     throw new ApiError(
       'invalid_content_type',
-      `the content type \`${request.contentType}\` is not supported; accepted: \`application/json\``,
+      `the content type \`${contentType(request)}\` is not supported; accepted: \`application/json\``,
     )
   }
 }

@@ -1,3 +1,3 @@
 /** Reads request bodies and bounds the memory that they take. */
-export { boundBodies, jsonBody, mimeType, type UnparsedBody, unparsedBody } from './body.js'
+export { boundBodies, contentType, jsonBody, mimeType, type UnparsedBody, unparsedBody } from './body.js'
 export { receiveUpload } from './uploads.js'

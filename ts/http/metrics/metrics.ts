@@ -94,9 +94,11 @@ function countAnswers(
     buckets: RESPONSE_SECONDS,
     registers: [registry],
   })
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
+    done()
+    if (request.isHandedOver || !features.flags.metrics) return
     const pattern = request.routeOptions.url
-    if (request.isHandedOver || !features.flags.metrics || pattern === undefined) return
+    if (pattern === undefined) return
     // The pattern of the route, not the path: the number of label values must not grow with the names that clients
     // send.
     const path = pattern.replace(/:(\w+)/g, (_, name: string) => `{${snakeCase(name)}}`)

@@ -1,14 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import { isUuid } from '../../operations/index.js'
 import { maskSecret } from '../../settings/index.js'
+import type { Logger } from '../../telemetry/index.js'
 
 /**
  * Logs an INFO line per answered request, with the error code if there is one. The line never holds the `Authorization`
  * header, a body, or an API key.
  */
 export function logRequests(app: FastifyInstance): void {
-  app.addHook('onResponse', async (request, reply) => {
-    if (request.isHandedOver) return
+  app.addHook('onResponse', (request, reply, done) => {
+    done()
+    if (request.isHandedOver || !(request.log as Logger).isLevelEnabled('info')) return
     const question = request.url.indexOf('?')
     request.log.info(
       {
@@ -27,6 +29,8 @@ export function logRequests(app: FastifyInstance): void {
 
 /** Returns the path with a masked key: `/keys/{key}` accepts the value of a key instead of its uid. */
 function shownPath(path: string): string {
+  // A quick test for most requests. A letter may be percent-encoded.
+  if (!/keys|%/.test(path)) return path
   const segments = path.split('/')
   // The router ignores repeated slashes.
   const [at, next] = [...segments.keys()].filter((position) => segments[position] !== '')

@@ -74,11 +74,7 @@ async function passed(
     return await peers.pass({
       method: request.method,
       url: `${address.replace(/\/$/, '')}${request.url}`,
-      headers: {
-        ...headers,
-        ...(request.contentType !== '' && { 'content-type': request.contentType }),
-        [HOP]: String(hops),
-      },
+      headers: { ...headers, [HOP]: String(hops) },
       body: hasBody(request) ? request.raw : null,
       signal: gone.signal,
     })

@@ -17,7 +17,7 @@ import {
 import type { TaskContent, TaskSummary, TaskType } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { sendJsonBytes } from '../answers/index.js'
-import { mimeType, receiveUpload } from '../body/index.js'
+import { contentType, mimeType, receiveUpload } from '../body/index.js'
 import { serveTask } from '../following/index.js'
 import { CreatedIndexes, onVectors, recordUse } from '../metrics/index.js'
 import { type Call, param, serve } from '../operations/index.js'
@@ -135,7 +135,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     const event = method === 'replace' ? 'documentsAdded' : 'documentsUpdated'
     // Count refused uploads too, to show which content types clients try.
     recordUse(services, request, event, {
-      payload_type: request.contentType === '' ? [] : [request.contentType],
+      payload_type: contentType(request) === '' ? [] : [contentType(request)],
     })
     requireIndexUid(uid)
     const format = uploadFormat(request)
@@ -209,7 +209,7 @@ function uploadFormat(request: FastifyRequest): PayloadFormat {
   }
   const format = Object.hasOwn(formats, mime) ? formats[mime as keyof typeof formats] : undefined
   if (format === undefined) {
-    const sent = request.contentType
+    const sent = contentType(request)
     throw new ApiError(
       'invalid_content_type',
       `the content type \`${sent}\` is not supported; accepted: ${accepted}`,

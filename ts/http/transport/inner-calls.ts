@@ -28,15 +28,16 @@ export class InnerCalls {
 
   constructor(app: FastifyInstance) {
     this.#app = app
-    app.addHook('onRequest', async (request, reply) => {
+    app.addHook('onRequest', (request, reply, done) => {
       const name = request.headers[CALL_HEADER]
-      if (name === undefined) return
+      if (name === undefined) return done()
       delete request.headers[CALL_HEADER]
       const signal = this.#signals.get(String(name))
       const end = (): void => void reply.raw.destroy()
       if (signal?.aborted) end()
       signal?.addEventListener('abort', end, { once: true })
       reply.raw.once('close', () => signal?.removeEventListener('abort', end))
+      done()
     })
   }
 

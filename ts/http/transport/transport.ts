@@ -1,10 +1,14 @@
+import { METHODS } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { ApiError, type ErrorBody, type ErrorCode, toErrorBody } from '../../errors/index.js'
 import { MCP_PATH, type OriginRules, requireMcpOrigin } from './mcp-origin.js'
 
 /** Seconds for which a browser may cache a preflight answer. */
 const PREFLIGHT_MAX_AGE_S = 86_400
+/** Methods whose bodies fastify would parse. Node.js 20 lacks the last. */
+const withBody = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'QUERY'].filter((one) => METHODS.includes(one))
+
 /** Seconds after which a client may retry a request answered with 503. */
 const RETRY_AFTER_S = 10
 /** The same for errors that pass by themselves in a moment, such as a change of the leader. */
@@ -12,10 +16,6 @@ const RETRY_SOON_S = 1
 const briefly: ReadonlySet<unknown> = new Set<ErrorCode>(['bucket_unavailable', 'follower_behind'])
 
 declare module 'fastify' {
-  interface FastifyRequest {
-    /** The content type as sent, empty if the header is missing. */
-    contentType: string
-  }
   interface FastifyReply {
     /** The error code of the answer; null: no error, or no code. */
     errorCode: string | null
@@ -33,18 +33,14 @@ export function setUpTransport(app: FastifyInstance, options: OriginRules, onErr
   app.setErrorHandler(onError)
   answerOtherOrigins(app, options)
   answerUnknownRoutes(app)
-  // fastify would refuse an unknown content type before the route has checked the key. So it sees none: the header
-  // moves to a property, and the routes read it along with the body.
-  app.decorateRequest('contentType', '')
   app.decorateReply('errorCode', null)
   // Node.js reads no further request from a connection after one with `Upgrade`, so the answer closes it.
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     if (request.headers.upgrade !== undefined) reply.header('connection', 'close')
-    request.contentType = request.headers['content-type'] ?? ''
-    delete request.headers['content-type']
+    done()
   })
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
+  // fastify would refuse an unknown content type before the route has checked the key. The routes read the body.
+  for (const method of withBody) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
 }
 
 /**
@@ -120,22 +116,22 @@ function fromFastify(error: unknown): ApiError | null {
 }
 
 function answerOtherOrigins(app: FastifyInstance, rules: OriginRules): void {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const { origin } = request.headers
-    if (origin === undefined) return
+    if (origin === undefined) return done()
     if (segments(request.url.split('?')[0] ?? '').join('/') === MCP_PATH) {
       requireMcpOrigin(origin, rules)
       void reply.header('access-control-allow-origin', origin).header('vary', 'origin')
     } else void reply.header('access-control-allow-origin', '*')
     const wanted = request.headers['access-control-request-method']
-    if (request.method !== 'OPTIONS' || wanted === undefined) return
+    if (request.method !== 'OPTIONS' || wanted === undefined) return done()
     const names = request.headers['access-control-request-headers']
     if (names !== undefined) void reply.header('access-control-allow-headers', names)
     void reply
       .header('access-control-allow-methods', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS')
       .header('access-control-max-age', String(PREFLIGHT_MAX_AGE_S))
       .code(200)
-    return reply.send('')
+      .send('')
   })
 }
 
@@ -158,12 +154,16 @@ function answerUnknownRoutes(app: FastifyInstance): void {
     const all = [...routes.keys()].map((pattern) => ({ pattern, parts: segments(pattern) }))
     for (const { pattern, parts } of all) moreSpecific.set(pattern, moreSpecificThan(parts, all))
   })
-  app.addHook('onRequest', async (request, reply) => {
-    const rivals = moreSpecific.get(request.routeOptions.url ?? '') ?? []
-    if (rivals.length === 0) return
-    const path = segments(request.url.split('?')[0] ?? '')
-    const rival = rivals.find((pattern) => fits(segments(pattern), path))
-    if (rival !== undefined) return refuseMethod(reply, [...(routes.get(rival) ?? [])])
+  app.addHook('onRoute', (route) => {
+    const { url, onRequest = [] } = route
+    const refuseLessSpecific: onRequestHookHandler = (request, reply, done) => {
+      const rivals = moreSpecific.get(url) ?? []
+      const path = rivals.length === 0 ? [] : segments(request.url.split('?')[0] ?? '')
+      const rival = rivals.find((pattern) => fits(segments(pattern), path))
+      if (rival === undefined) done()
+      else void refuseMethod(reply, [...(routes.get(rival) ?? [])])
+    }
+    route.onRequest = [refuseLessSpecific, ...[onRequest].flat()]
   })
 }
 
