@@ -21,20 +21,44 @@ export interface Answers {
   figures(): CachedKind
 }
 
-/**
- * Everything that a cached answer depends on. Requests with vectors are not cached, because vectors make long keys; the
- * other omitted fields differ in each request.
- */
-interface AnswerKey {
-  readonly index: IndexId
-  readonly revision: number
-  /** Revisions of the indexes that foreign keys refer to; absent without any. */
-  readonly foreign?: readonly number[]
-  readonly request: Omit<
-    SearchRequest,
-    'requestUid' | 'hybrid' | 'vector' | 'metadata' | 'showPerformanceDetails'
-  >
-}
+/** Requests with vectors are not cached, because vectors make long keys. The other fields differ in each request. */
+type KeyField = Exclude<
+  keyof SearchRequest,
+  'requestUid' | 'hybrid' | 'vector' | 'metadata' | 'showPerformanceDetails'
+>
+
+/** Fields of a request that its cached answer depends on. The type demands all. */
+const keyFields = Object.keys({
+  indexUid: true,
+  q: true,
+  paging: true,
+  attributesToRetrieve: true,
+  attributesToCrop: true,
+  cropLength: true,
+  cropMarker: true,
+  attributesToHighlight: true,
+  highlightPreTag: true,
+  highlightPostTag: true,
+  showMatchesPosition: true,
+  filter: true,
+  sort: true,
+  distinct: true,
+  facets: true,
+  matchingStrategy: true,
+  attributesToSearchOn: true,
+  rankingScoreThreshold: true,
+  locales: true,
+  embeddingMs: true,
+  retrieveVectors: true,
+  showRankingScore: true,
+  showRankingScoreDetails: true,
+  features: true,
+  foreignKeys: true,
+  pins: true,
+  scales: true,
+  only: true,
+  answerBytesMax: true,
+} satisfies Record<KeyField, true>) as readonly KeyField[]
 
 /** A cached body, with `processingTimeMs` set to 0. */
 interface CachedAnswer {
@@ -74,7 +98,7 @@ export function answersOf(engine: Engine, bytesMax: number): Answers {
       }
       if (cached === null || !isCacheable(request)) return search()
       const revisions = foreign.map((id) => engine.revision(id))
-      const key = textOf(keyOf(index, engine.revision(index), revisions, request))
+      const key = keyOf(index, engine.revision(index), revisions, request)
       const entry = cached.get(key)
       if (entry !== undefined) {
         hits += 1
@@ -99,24 +123,18 @@ export function answersOf(engine: Engine, bytesMax: number): Answers {
 const isCacheable = ({ hybrid, vector, metadata, showPerformanceDetails }: SearchRequest): boolean =>
   hybrid === null && vector === null && metadata === null && !showPerformanceDetails
 
-function keyOf(
+/**
+ * Returns the same text for requests with the same answer.
+ * @param foreign revisions of the indexes that foreign keys refer to
+ */
+const keyOf = (
   index: IndexId,
   revision: number,
   foreign: readonly number[],
-  {
-    requestUid: _,
-    hybrid: _h,
-    vector: _v,
-    metadata: _m,
-    showPerformanceDetails: _s,
-    ...request
-  }: SearchRequest,
-): AnswerKey {
-  return { index, revision, ...(foreign.length > 0 && { foreign }), request }
-}
-
-/** Equal keys give equal text: requests are built in one place, so their fields are always in the same order. */
-const textOf = (key: AnswerKey): string => JSON.stringify(key)
+  request: SearchRequest,
+): string =>
+  // An array makes shorter texts than an object.
+  JSON.stringify([index, revision, foreign, ...keyFields.map((name) => request[name])])
 
 function cachedAnswer(answer: Answer, requestUid: string): CachedAnswer | null {
   const { body, timeAt } = answer
