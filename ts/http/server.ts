@@ -20,6 +20,7 @@ import type { Services } from './services.js'
 import { TracedSearchQueue, traceRequests } from './tracing.js'
 import {
   InnerCalls,
+  LazyLog,
   type OnError,
   refuseMalformed,
   sendError,
@@ -115,7 +116,7 @@ function bareServer(
   const app = fastify({
     // The option changes the type of fastify's raw server, which no route uses. Hence the casts.
     ...(services.createServer && { serverFactory: services.createServer }),
-    loggerInstance: services.log,
+    loggerInstance: new LazyLog(() => services.log),
     genReqId: () => `${idPrefix}${(++requests).toString(36)}`,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: Number.MAX_SAFE_INTEGER,
@@ -149,7 +150,7 @@ function bareServer(
   setUpTransport(app, services.options, onError)
   boundBodies(app, new MemoryBudget(services.options.bodiesBytesMax, 'large bodies'), onError !== sendError)
   boundUnreadAnswers(app, new UnreadAnswers(services.options.unreadBytesMax, services.options.unreadMsMax))
-  logRequests(app)
+  logRequests(app, services.log)
   observeSearches(app)
   app.addHook('onRequest', (request, _reply, done) => {
     // `*` alone prefers no encoding, so the answer is not compressed, as without the header.

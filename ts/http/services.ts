@@ -1,5 +1,4 @@
 import type { RequestListener, Server } from 'node:http'
-import type { FastifyBaseLogger } from 'fastify'
 import type { Auth } from '../auth/index.js'
 import { type ChatTimes, chatTimes } from '../chats/index.js'
 import type { Embedders } from '../embedding/index.js'
@@ -10,7 +9,7 @@ import type { Replicated } from '../replication/index.js'
 import type { Rerankers } from '../reranking/index.js'
 import type { SettingsThread } from '../settings/index.js'
 import type { InstanceStore, Tasks } from '../tasks/index.js'
-import type { LogOutlets, Usage } from '../telemetry/index.js'
+import type { Logger, LogOutlets, Usage } from '../telemetry/index.js'
 import type { Tracer } from '../tracing/index.js'
 import {
   BODIES_BYTES_MAX,
@@ -115,7 +114,7 @@ export interface Services {
   readonly auth: Auth
   readonly features: Features
   readonly options: HttpOptions
-  readonly log: FastifyBaseLogger
+  readonly log: Logger
   readonly faults: BackgroundFaults
   /** Usage statistics. */
   readonly usage: Usage

@@ -7,13 +7,14 @@ import type { Logger } from '../../telemetry/index.js'
  * Logs an INFO line per answered request, with the error code if there is one. The line never holds the `Authorization`
  * header, a body, or an API key.
  */
-export function logRequests(app: FastifyInstance): void {
+export function logRequests(app: FastifyInstance, log: Logger): void {
   app.addHook('onResponse', (request, reply, done) => {
     done()
-    if (request.isHandedOver || !(request.log as Logger).isLevelEnabled('info')) return
+    if (request.isHandedOver || !log.isLevelEnabled('info')) return
     const question = request.url.indexOf('?')
-    request.log.info(
+    log.info(
       {
+        reqId: request.id,
         method: request.method,
         host: request.host,
         route: shownPath(question === -1 ? request.url : request.url.slice(0, question)),
