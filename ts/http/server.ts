@@ -7,7 +7,7 @@ import { TaskWaits } from './following/index.js'
 import { UNREAD_COUNTED_BYTES_MIN } from './limits.js'
 import type { LoopFigures } from './loop-figures.js'
 import { MemoryBudget } from './memory-budget.js'
-import { logRequests, openCounts, openMetrics } from './metrics/index.js'
+import { LazyLog, logRequests, openCounts, openMetrics } from './metrics/index.js'
 import { observeSearches } from './observation/index.js'
 import { collectOperations } from './operations/index.js'
 import { type CountedSearch, QueryWatch } from './queries/index.js'
@@ -20,7 +20,6 @@ import type { Services } from './services.js'
 import { TracedSearchQueue, traceRequests } from './tracing.js'
 import {
   InnerCalls,
-  LazyLog,
   type OnError,
   refuseMalformed,
   sendError,

@@ -1,5 +1,4 @@
 /** Rules for all connections, requests and answers. */
 export { InnerCalls } from './inner-calls.js'
-export { LazyLog } from './lazy-log.js'
 export { type OnError, refuseMalformed, sendError, setUpTransport } from './transport.js'
 export { closeIfUnread, sendEvents, UnreadAnswers } from './unread-answers.js'
