@@ -101,6 +101,12 @@ kinds! {
     SumsByDocument = "sums_by_document",
     /// Commit: highest frequency of a word and its other forms in a document.
     HighestFrequencies = "highest_frequencies",
+    /// Commit: scores of the documents of one kind of derivations of a term.
+    ScoreLists = "score_lists",
+    /// Commit: number of documents whose scores were computed for such a list so far.
+    ScoreReads = "score_reads",
+    /// Commit: number of documents that decides how rare a term is.
+    TermDocuments = "term_documents",
     /// Commit: the best place to split a word in two.
     Splits = "splits",
     /// Commit: the derivations of a term.

@@ -44,7 +44,7 @@ pub use distances::{Distances, Near, PairSide, SideOccurrences};
 pub use field_docs::{FieldDocs, Reading};
 pub use length_codes::{FieldLengths, LENGTHS};
 pub use misspellings::Misspellings;
-pub use occurrence_lists::Targets;
+pub use occurrence_lists::{SKIP_COST, Targets};
 pub use occurrences::Occurrences;
 pub use pinyin::PinyinLimits;
 pub use position_docs::PositionDocs;

@@ -143,7 +143,7 @@ impl Postings {
             }
             // Looking up each posting of a short list is faster than marking many documents.
             let is_short = u64::from(list.info.doc_freq) * SKIP_COST < universe.len();
-            let marks: &[u64] = if is_short { &[] } else { targets.marks() };
+            let marks: &[u8] = if is_short { &[] } else { targets.marks() };
             let marked = |docid: u32| is_marked(marks, docid) || (is_short && universe.contains(docid));
             self.each_live(&mut readers[list.segment], list, marked, |docid, positions| {
                 visit(docid, list.field, positions);
@@ -233,9 +233,9 @@ pub struct Targets<'a> {
     postings: &'a Postings,
     universe: Cow<'a, RoaringBitmap>,
     /// A bit per docid.
-    marks: Option<Vec<u64>>,
+    marks: Option<Vec<u8>>,
     /// Number of targets, by segment.
-    counts: Vec<u64>,
+    counts: Option<Vec<u64>>,
     /// Ascending segment docids.
     by_segment: Vec<Option<Vec<DocId>>>,
 }
@@ -243,9 +243,15 @@ pub struct Targets<'a> {
 impl<'a> Targets<'a> {
     /// Creates targets from the documents of `universe`.
     pub fn new(postings: &'a Postings, universe: Cow<'a, RoaringBitmap>) -> Self {
-        let segments = postings.snapshot.segments().iter();
-        let counts = segments.map(|segment| universe.intersection_len(&segment.live)).collect();
-        Self { postings, universe, marks: None, counts, by_segment: Vec::new() }
+        Self { postings, universe, marks: None, counts: None, by_segment: Vec::new() }
+    }
+
+    /// Creates targets from docids of the index, in any order.
+    pub fn of_docids(postings: &'a Postings, docids: &[u32]) -> Self {
+        let mut marks = vec![0u8; docids.iter().max().map_or(0, |last| *last as usize / 8 + 1)];
+        docids.iter().for_each(|&docid| marks[docid as usize / 8] |= 1 << (docid % 8));
+        let universe = Cow::Owned(RoaringBitmap::from_lsb0_bytes(0, &marks));
+        Self { marks: Some(marks), ..Self::new(postings, universe) }
     }
 
     /// Returns the target documents.
@@ -260,15 +266,19 @@ impl<'a> Targets<'a> {
     }
 
     /// Returns true if skipping to each target of the segment is cheaper than reading the complete list.
-    fn is_skipping_cheaper(&self, list: &TermList) -> bool {
-        self.counts[list.segment] * SKIP_COST < u64::from(list.info.doc_freq)
+    fn is_skipping_cheaper(&mut self, list: &TermList) -> bool {
+        let counts = self.counts.get_or_insert_with(|| {
+            let segments = self.postings.snapshot.segments().iter();
+            segments.map(|segment| self.universe.intersection_len(&segment.live)).collect()
+        });
+        counts[list.segment] * SKIP_COST < u64::from(list.info.doc_freq)
     }
 
-    fn marks(&mut self) -> &[u64] {
+    fn marks(&mut self) -> &[u8] {
         self.marks.get_or_insert_with(|| {
-            let mut marks = vec![0u64; self.universe.max().unwrap_or(0) as usize / 64 + 1];
+            let mut marks = vec![0u8; self.universe.max().unwrap_or(0) as usize / 8 + 1];
             for docid in &*self.universe {
-                marks[docid as usize / 64] |= 1 << (docid % 64);
+                marks[docid as usize / 8] |= 1 << (docid % 8);
             }
             marks
         })
@@ -286,8 +296,8 @@ impl<'a> Targets<'a> {
     }
 }
 
-fn is_marked(marks: &[u64], docid: u32) -> bool {
-    marks.get(docid as usize / 64).is_some_and(|word| word >> (docid % 64) & 1 == 1)
+fn is_marked(marks: &[u8], docid: u32) -> bool {
+    marks.get(docid as usize / 8).is_some_and(|byte| byte >> (docid % 8) & 1 == 1)
 }
 
 /// Occurrences of more frequent words are not cached: finding a few documents in them takes as long as reading their
@@ -296,4 +306,4 @@ const OCCURRENCES_FREQUENCY_MAX: u64 = 4096;
 
 /// Number of postings that are read sequentially in the time of one skip. An estimate, confirmed by measurements on the
 /// films corpus.
-const SKIP_COST: u64 = 8;
+pub const SKIP_COST: u64 = 8;

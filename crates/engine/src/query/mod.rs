@@ -33,4 +33,4 @@ pub(crate) use parse::{ParsedQuery, Slots};
 pub(crate) use resolver::{Slot, TermResolver};
 pub(crate) use search_on::fields as searched_fields;
 pub(crate) use spellings::Spelling;
-pub(crate) use term::{DerivationKinds, Term};
+pub(crate) use term::{DerivationKey, DerivationKinds, Term};

@@ -120,15 +120,15 @@ pub(super) struct Derived {
 
 /// The input of [`Derived`] within a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct DerivationKey<T> {
-    pub(super) text: T,
+pub(crate) struct DerivationKey<T> {
+    pub(crate) text: T,
     pub(super) budget: u8,
     pub(super) unfinished: bool,
 }
 
 impl DerivationKey<&str> {
     /// The same key with an owned text.
-    pub(super) fn to_owned(self) -> DerivationKey<Box<str>> {
+    pub(crate) fn to_owned(self) -> DerivationKey<Box<str>> {
         DerivationKey { text: self.text.into(), budget: self.budget, unfinished: self.unfinished }
     }
 }
@@ -241,7 +241,7 @@ impl Term {
 
 impl Term {
     /// Returns the input of its derivations within a commit.
-    pub(super) fn key(&self) -> DerivationKey<&str> {
+    pub(crate) fn key(&self) -> DerivationKey<&str> {
         DerivationKey { text: &self.text, budget: self.budget, unfinished: self.unfinished }
     }
 

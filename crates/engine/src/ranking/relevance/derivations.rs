@@ -9,8 +9,20 @@ use crate::query::{DerivationKinds, Slots, Term};
 
 /// Derivations of a term with the same weight.
 pub(super) struct Group<'t> {
+    pub(super) kind: GroupKind,
     pub(super) weight: f64,
     pub(super) source: Source<'t>,
+}
+
+/// Kinds of groups. Except for phrases, a term has at most one group of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum GroupKind {
+    Forms,
+    Phrases,
+    Completions,
+    OneTypo,
+    TwoTypos,
+    MisspeltCompletions,
 }
 
 /// The derivations of a group, by how their occurrences are counted.
@@ -61,15 +73,15 @@ pub(super) fn documents_with(term: &Term, reading: Reading, postings: &Postings)
 pub(super) fn groups(term: &Term) -> Vec<Group<'_>> {
     let known = is_known(term);
     let mut groups = Vec::new();
-    let mut add = |weight, source| groups.push(Group { weight, source });
+    let mut add = |kind, weight, source| groups.push(Group { kind, weight, source });
     if term.parts.is_some() {
         if known {
-            add(weights::JOINED, Source::Forms(term));
+            add(GroupKind::Forms, weights::JOINED, Source::Forms(term));
         }
         return groups;
     }
     if known {
-        add(weights::EXACT, Source::Forms(term));
+        add(GroupKind::Forms, weights::EXACT, Source::Forms(term));
     }
     for (kind, weight) in [
         (DerivationKinds::EXACT, weights::EXACT),
@@ -77,17 +89,17 @@ pub(super) fn groups(term: &Term) -> Vec<Group<'_>> {
         (DerivationKinds::SPLIT, weights::SPLIT),
     ] {
         if !term.phrases(kind).is_empty() {
-            add(weight, Source::Phrases(term.phrases(kind)));
+            add(GroupKind::Phrases, weight, Source::Phrases(term.phrases(kind)));
         }
     }
     if term.has_words(DerivationKinds::PREFIX) {
-        add(weights::PREFIX, Source::Completions(term));
+        add(GroupKind::Completions, weights::PREFIX, Source::Completions(term));
     }
     let part = if known { TYPO_OF_KNOWN_WORD } else { 1.0 };
     let mut longer = Vec::new();
-    for (kind, weight, typos) in [
-        (DerivationKinds::ONE_TYPO, weights::ONE_TYPO, 1),
-        (DerivationKinds::TWO_TYPOS, weights::TWO_TYPOS, 2),
+    for (group, kind, weight, typos) in [
+        (GroupKind::OneTypo, DerivationKinds::ONE_TYPO, weights::ONE_TYPO, 1),
+        (GroupKind::TwoTypos, DerivationKinds::TWO_TYPOS, weights::TWO_TYPOS, 2),
     ] {
         let (whole, other): (Vec<&Word>, Vec<&Word>) =
             term.words(kind).iter().partition(|word| is_whole(term, word, typos));
@@ -96,12 +108,12 @@ pub(super) fn groups(term: &Term) -> Vec<Group<'_>> {
                 true => Source::Misspelt(term, kind),
                 false => Source::Listed(whole),
             };
-            add(weight * part, source);
+            add(group, weight * part, source);
         }
         longer.extend(other);
     }
     if !longer.is_empty() {
-        add(weights::MISSPELT_PREFIX * part, Source::Listed(longer));
+        add(GroupKind::MisspeltCompletions, weights::MISSPELT_PREFIX * part, Source::Listed(longer));
     }
     groups
 }

@@ -2,6 +2,8 @@
 
 mod derivations;
 mod formula;
+mod frequencies;
+mod lists;
 mod nearness;
 mod scores;
 mod sums;

@@ -18,7 +18,8 @@ cached! {
 
 /// Sums of scores by document.
 pub(in crate::ranking) struct Sums<'c> {
-    /// By docid: 1 + index into `totals`; 0 without a score.
+    /// By docid: index into `totals`, if that total is of the document. Otherwise the document has no score, and the index
+    /// is of an earlier search.
     places: Vec<u32>,
     /// In order of their first score.
     totals: Vec<Total>,
@@ -81,8 +82,8 @@ impl<'c> Sums<'c> {
 
     /// Returns the score of a document.
     pub(in crate::ranking) fn of(&self, docid: u32) -> u32 {
-        let place = self.places[docid as usize].checked_sub(1);
-        place.map_or(0, |place| self.score(&self.totals[place as usize]))
+        let total = self.totals.get(self.places[docid as usize] as usize);
+        total.filter(|total| total.docid == docid).map_or(0, |total| self.score(total))
     }
 
     fn score(&self, total: &Total) -> u32 {
@@ -142,14 +143,13 @@ impl<'c> Sums<'c> {
     }
 
     fn grow(&mut self, docid: u32, place: u32, by: Growth) {
-        let sum = match place.checked_sub(1) {
-            Some(at) => {
-                let total = &mut self.totals[at as usize];
+        let sum = match self.totals.get_mut(place as usize) {
+            Some(total) if total.docid == docid => {
                 total.sum += by.sum;
                 total.found += by.found;
                 total.sum
             }
-            None => {
+            _ => {
                 self.insert(Total { docid, sum: by.sum, found: by.found });
                 by.sum
             }
@@ -158,8 +158,8 @@ impl<'c> Sums<'c> {
     }
 
     fn insert(&mut self, total: Total) {
-        self.totals.push(total);
         self.places[total.docid as usize] = self.totals.len() as u32;
+        self.totals.push(total);
     }
 
     /// Returns true if a search for documents to [exclude](Self::exclude) may save time before a pass over `postings`
@@ -265,9 +265,6 @@ fn least_of_best(scores: &mut [(u32, u32)], count: usize) -> Option<u32> {
 
 impl Drop for Sums<'_> {
     fn drop(&mut self) {
-        for total in &self.totals {
-            self.places[total.docid as usize] = 0;
-        }
         let places = std::mem::take(&mut self.places);
         match self.cache.get::<SumsByDocument>(&()) {
             Some(kept) => *kept.lock().unwrap_or_else(PoisonError::into_inner) = places,
