@@ -133,8 +133,7 @@ impl Engine {
             return Err(Error::internal("a commit cannot be adopted", "this engine writes the files itself"));
         }
         let path = self.path_of(id)?;
-        let index = self.indexes.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
-        index.map_or(Ok(()), |index| decoded(&path, || index.adopt()))
+        self.opened(id).map_or(Ok(()), |index| decoded(&path, || index.adopt()))
     }
 
     /// Removes the newest commits of an index that is not open, as long as they belong to these batches. The removal is
@@ -187,10 +186,20 @@ impl Engine {
 
     /// Merges segments of an index, see [`Index::merge_in_background`]. Does nothing if the index is not open.
     pub fn merge_in_background(&self, id: &str) {
-        let index = self.indexes.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
-        if let Some(index) = index {
+        if let Some(index) = self.opened(id) {
             index.merge_in_background();
         }
+    }
+
+    /// Prepares an index for its next search, see [`Index::warm_up`]. Does nothing if the index is not open.
+    pub fn warm_up(&self, id: &str) {
+        if let Some(index) = self.opened(id) {
+            index.warm_up();
+        }
+    }
+
+    fn opened(&self, id: &str) -> Option<Arc<Index>> {
+        self.indexes.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
     /// Ids are UUIDs. Other characters, which could lead out of the directory, are rejected.

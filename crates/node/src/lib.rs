@@ -201,7 +201,15 @@ impl EngineHandle {
     /// Makes the newest commit in the directory of an index visible. Resolves to nothing.
     #[napi]
     pub fn adopt<'e>(&self, env: &'e Env, index: String) -> napi::Result<PromiseRaw<'e, Reply>> {
-        self.writing(env, false, move |engine| engine.adopt(&index).map(|()| Reply::default()))
+        let merging = self.pools.as_ref().map(|pools| pools.merging.clone());
+        let adopter = Arc::clone(&self.served()?.engine);
+        self.writing(env, false, move |engine| {
+            engine.adopt(&index)?;
+            if let Some(merging) = merging {
+                merging.run(move || adopter.warm_up(&index));
+            }
+            Ok(Reply::default())
+        })
     }
 
     /// Resolves to `BatchReport`, or to nothing.

@@ -82,11 +82,14 @@ impl Index {
         Ok(true)
     }
 
-    /// Merges segments in the background until there are few. Errors and panics are reported; the index then keeps its
-    /// commit, and the next commit triggers another attempt.
+    /// Merges segments in the background until there are few, and [warms up](Self::warm_up) the newest commit. Errors and
+    /// panics are reported; the index then keeps its commit, and the next commit triggers another attempt.
     pub fn merge_in_background(&self) {
+        self.warm_up();
         self.services.faults.watch(BackgroundFaultKind::SegmentMerge, &self.path, || {
-            while self.merge()? {}
+            while self.merge()? {
+                self.warm_up();
+            }
             Ok(())
         });
     }

@@ -10,6 +10,7 @@ mod read;
 mod rescue;
 mod stats;
 mod verify;
+mod warm_up;
 mod write;
 
 pub use limits::Limits;

@@ -20,6 +20,7 @@ mod request;
 mod rule;
 mod rules;
 mod score;
+mod warm_up;
 mod words_in_document;
 
 #[cfg(test)]
@@ -29,4 +30,5 @@ pub use rank::{rank, rank_parts};
 pub use ranked::{Ranked, RankedHit};
 pub use request::{Deadline, MatchingStrategy, RankRequest, SortCriterion};
 pub use score::{MatchType, Rank, ScaledBy, ScoreDetail};
+pub use warm_up::{wants_warm_up, warm_up};
 pub(crate) use words_in_document::{WordStep, WordsInDocument, words_in_document};
