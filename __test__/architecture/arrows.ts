@@ -37,6 +37,7 @@ export const tsModules: ModuleTable = {
     ],
   ],
   replication: ['instance', 'tasks', 'outbound', 'engine', 'telemetry', 'launch', 'errors'],
+  placement: ['replication', 'instance', 'telemetry', 'launch', 'parse', 'errors'],
   operations: ['instance', 'tasks', 'reranking', 'embedding', 'engine', 'settings', 'parse', 'errors'],
   mcp: [],
   judge: ['launch', 'parse', 'errors'],
@@ -48,6 +49,7 @@ export const tsModules: ModuleTable = {
   http: [
     ...[
       'operations',
+      'placement',
       'replication',
       'instance',
       'tasks',
@@ -81,6 +83,7 @@ export const tsModules: ModuleTable = {
       'transfer',
       'operations',
       'instance',
+      'placement',
       'replication',
       'tasks',
       'auth',

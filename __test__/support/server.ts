@@ -9,7 +9,7 @@ import { openAuth } from '../../ts/auth/index.js'
 import { type EmbeddersSetup, type ModelsSetup, openEmbedders, openModels } from '../../ts/embedding/index.js'
 import { answersOf } from '../../ts/engine/answer-cache.js'
 import { BackgroundFaults, type Engine, openEngine } from '../../ts/engine/index.js'
-import { buildServer, defaultHttpOptions, type HttpOptions } from '../../ts/http/index.js'
+import { buildServer, type Cells, defaultHttpOptions, type HttpOptions } from '../../ts/http/index.js'
 import {
   AnalysisWatch,
   dumperTo,
@@ -23,7 +23,7 @@ import {
 import { type AllowedNetworks, type Outbound, openOutbound } from '../../ts/outbound/index.js'
 import type { Replicated } from '../../ts/replication/index.js'
 import { openRerankers, type PersonalizationOptions } from '../../ts/reranking/index.js'
-import { openTasks, type Tasks, type TasksSetup } from '../../ts/tasks/index.js'
+import { openTasks, type Tasks, type TasksSetup, type UidClass } from '../../ts/tasks/index.js'
 import { moduleLog, openLogWithOutlets, openUsage, type Usage } from '../../ts/telemetry/index.js'
 import {
   type CallPurpose,
@@ -65,6 +65,10 @@ export interface TestServerOptions extends Partial<HttpOptions> {
   readonly allowedNetworks?: AllowedNetworks
   /** The instance's bucket, as routes see it. */
   readonly replicated?: Replicated
+  /** The cells of the placement. Default: no other cell has indexes. */
+  readonly cells?: Cells
+  /** Uids of tasks and batches. Default: all. */
+  readonly uidClass?: UidClass
   /** True to analyse outdated indexes again at the start. */
   readonly reindexOnUpgrade?: boolean
   /** Setup of embedders. */
@@ -170,6 +174,8 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     tracing,
     models: modelsSetup = {},
     replicated = null,
+    cells = null,
+    uidClass,
     reindexOnUpgrade = false,
     log: destination = nowhere,
     directory: given,
@@ -234,7 +240,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     ...(tracer !== null && { aroundBatch: (batch, run) => tracedBatch(tracer, batch, run) }),
     log,
     faults,
-    limits,
+    ...{ limits, uidClass },
     capacity: { reserveBytes: 64 * 1024 },
     exportIndex: exporterOver(outbound, httpOptions.payloadBytesMax ?? defaultHttpOptions.payloadBytesMax),
     writeDump: dumperTo({
@@ -284,6 +290,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     outlets,
     version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: '0.0.0' },
     replicated,
+    cells,
   })
   queue.start()
   await analysis.start()

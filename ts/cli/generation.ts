@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { openAuth } from '../auth/index.js'
 import {
   buildServer,
+  type Cells,
   type HttpLoops,
   type HttpOptions,
   QueryHistory,
@@ -41,6 +42,8 @@ export interface GenerationSetup {
   readonly createServer: ((handler: RequestListener) => Server) | null
   /** Calls other servers of the bucket; null: no bucket. */
   readonly peers: Outbound | null
+  /** null: no other cell has indexes. */
+  readonly cells: Cells | null
   /** Aborts the opening. */
   readonly signal: AbortSignal
 }
@@ -137,6 +140,7 @@ export async function openGeneration(
       version: { ...setup.build, pkgVersion: version },
       replicated: (setup.peers && replication?.replicatedBy(replicated, options, setup.peers)) ?? null,
       createServer: setup.createServer,
+      cells: setup.cells,
       ...{ queryWatch, loops, analysis },
     }
     const app = buildServer(services)

@@ -54,6 +54,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./bucket.js')).bucket,
   },
   {
+    name: 'placement',
+    summary: 'says which cell of several holds which index',
+    load: async () => (await import('./placement.js')).placement,
+  },
+  {
     name: 'completion',
     summary: 'prints a completion script for bash, zsh or fish',
     load: async () => (await import('./completion.js')).completion(() => commands),

@@ -15,6 +15,7 @@ import {
 import { addressText, type Build, type LaunchOptions, type Machine, type Run } from '../launch/index.js'
 import { type Outbound, openOutbound } from '../outbound/index.js'
 import type { Connected, ReplicatedInstance, StartRole } from '../replication/index.js'
+import type { UidClass } from '../tasks/index.js'
 import { type Logger, type LogOutlets, moduleLog } from '../telemetry/index.js'
 import { openTls, type Tls } from '../tls/index.js'
 import { exporterOver } from '../transfer/index.js'
@@ -106,11 +107,12 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     }
     const imported = importOf(options)
     const isImported = imported !== null && (await importArchive(imported, engine, request))
+    let uidClass: UidClass | undefined
     const open = (keepsChanges: boolean): Promise<Instance> =>
       openInstance({
         ...engine,
         directory: options.dbPath,
-        keepsChanges,
+        ...{ keepsChanges, uidClass },
         version,
         upgrade: options.upgradeDb,
         storedTasksMax: storedTasksMax(options),
@@ -142,9 +144,19 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     const front = options.candidate !== 'no' ? new Front(create) : null
     // Other servers of the bucket are trusted, wherever they are.
     const peers = replication === null ? null : peersOf(closers)
+    const cell =
+      options.cell === null || peers === null
+        ? null
+        : await (await import('./cells.js')).openCell({
+            ...{ options, peers, signal, log: moduleLog(log, 'bucket') },
+            outbound: tracing.outbound(outbound, 'bucket'),
+          })
+    if (cell !== null) closers.push(() => cell.close())
+    uidClass = cell?.uidClass
     const setup: GenerationSetup = {
       ...{ options, launch: request.launch, version, build: request.build, log, outlets: request.outlets },
       ...{ embedding: { outbound, embedders, rerankers }, tracing, telemetry, replication, peers, signal },
+      cells: cell?.cells ?? null,
       http: httpOptions(request.launch, request.machine),
       createServer: front?.createServer ?? create,
     }

@@ -45,6 +45,7 @@ export type SearchRouteServices = Pick<
   | 'settingsThread'
   | 'queries'
   | 'replicated'
+  | 'cells'
 > & {
   readonly metrics: Pick<Metrics, 'countDegraded'>
   readonly analysis?: Pick<OutdatedIndexes, 'count'> | null

@@ -3,6 +3,7 @@ import fastify, { type FastifyInstance, type FastifyServerOptions, LogController
 import { RuleFilters } from '../operations/index.js'
 import { moduleLog } from '../telemetry/index.js'
 import { boundBodies } from './body/index.js'
+import { routeCells } from './cells/index.js'
 import { TaskWaits } from './following/index.js'
 import { UNREAD_COUNTED_BYTES_MIN } from './limits.js'
 import type { LoopFigures } from './loop-figures.js'
@@ -54,6 +55,7 @@ export function buildServer(services: Services): FastifyInstance {
     apiDocument: collectOperations(app, services.version.pkgVersion),
     innerCalls: new InnerCalls(app),
   }
+  if (services.cells) routeCells(app, services.cells)
   void app.register(routes, { ...shared, metrics: openMetrics(app, shared) })
   return app
 }
@@ -61,7 +63,7 @@ export function buildServer(services: Services): FastifyInstance {
 /** The services of a server for the routes that several threads answer. */
 type SearchServerServices = Omit<
   SearchRouteServices,
-  'searches' | 'similarSearches' | 'remoteAnswers' | 'queries' | 'metrics' | 'replicated'
+  'searches' | 'similarSearches' | 'remoteAnswers' | 'queries' | 'metrics' | 'replicated' | 'cells'
 > &
   Pick<Services, 'log' | 'createServer'>
 
@@ -91,6 +93,7 @@ export function buildSearchServer(
     queries: new QueryWatch(services.options, moduleLog(services.log, 'queries'), countQuery),
     metrics: { countDegraded },
     replicated: null,
+    cells: null,
   })
   const figures = async (): Promise<LoopFigures> => ({
     metrics: await registry.getMetricsAsJSON(),

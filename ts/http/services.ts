@@ -11,6 +11,7 @@ import type { SettingsThread } from '../settings/index.js'
 import type { InstanceStore, Tasks } from '../tasks/index.js'
 import type { Logger, LogOutlets, Usage } from '../telemetry/index.js'
 import type { Tracer } from '../tracing/index.js'
+import type { Cells } from './cells/cells.js'
 import {
   BODIES_BYTES_MAX,
   CHANGE_STREAMS_MAX,
@@ -125,6 +126,8 @@ export interface Services {
   readonly tracer?: Tracer | null
   /** null or absent: the instance has no bucket. */
   readonly replicated?: Replicated | null
+  /** null or absent: no other cell has indexes. */
+  readonly cells?: Cells | null
   /** null or absent: nothing is known about outdated indexes. */
   readonly analysis?: OutdatedIndexes | null
   /** Absent: opened from the options. */

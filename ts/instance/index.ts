@@ -14,7 +14,7 @@ export {
   openFeatures,
   requestFeatures,
 } from './features.js'
-export { textOf } from './files.js'
+export { replaceFile, textOf } from './files.js'
 export { type FollowerInstance, openFollowerInstance } from './followed-instance.js'
 export { type InTurn, inTurn } from './in-turn.js'
 export * from './instance.js'

@@ -23,6 +23,7 @@ import {
   StoreError,
   StoreUnusableError,
   type TasksSetup,
+  type UidClass,
   UnreadableIndexError,
 } from '../tasks/index.js'
 import { type Logger, moduleLog } from '../telemetry/index.js'
@@ -65,6 +66,8 @@ export interface InstanceRequest extends EngineRequest {
   readonly signal?: AbortSignal
   /** See `TasksSetup`. */
   readonly keepsChanges?: boolean
+  /** See `TasksSetup`. */
+  readonly uidClass?: UidClass | undefined
   /** True if a damaged or incomplete task store is replaced by a new one. */
   readonly rebuildTaskStore: boolean
   /** Directory of per-user configuration. */
@@ -195,6 +198,7 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
       faults,
       limits: request.batch,
       keepsChanges: request.keepsChanges,
+      uidClass: request.uidClass,
       storedTasksMax: request.storedTasksMax,
       exportIndex: request.exportIndex,
       ...(dumpDirectory !== undefined && {

@@ -36,6 +36,7 @@ import { openSpool, type Spool } from './spool.js'
 import { storePath, uploadsPath } from './store/paths.js'
 import { openStoreClient, type StoreClient } from './store/store-client.js'
 import type { InstanceStore, Tasks, WebhookStore } from './tasks.js'
+import { everyUid, type UidClass } from './uid-class.js'
 import { Waiting } from './waiting.js'
 
 export interface TasksSetup {
@@ -62,6 +63,8 @@ export interface TasksSetup {
    * Absent: as at the previous start.
    */
   readonly keepsChanges?: boolean | undefined
+  /** Uids of new tasks and batches. Absent: all. */
+  readonly uidClass?: UidClass | undefined
   /** Requests vectors. Absent: documents that need vectors fail with an error code. */
   readonly embedders?: Embedders | undefined
   /** Runs each batch, to observe it. Absent: nothing does. */
@@ -115,6 +118,7 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
       isNew: false,
       isCompared: setup.isCompared ?? false,
       keepsChanges: setup.keepsChanges,
+      uidClass: setup.uidClass,
       driver,
       reserveBytes,
       storeBytesMax,
@@ -209,7 +213,12 @@ export async function assemble(
   const { storeBytesMax = STORE_BYTES_MAX } = setup.capacity ?? {}
   const changes = new TaskChanges()
   const waiting = new Waiting(changes, clock)
-  const scheduler = new Scheduler(context, limits, nextBatchUid, changes)
+  const scheduler = new Scheduler(
+    context,
+    limits,
+    { next: nextBatchUid, uidClass: setup.uidClass ?? everyUid },
+    changes,
+  )
   const parts = { engine, store, spool, catalogue, rules, scheduler, changes, waiting, path }
   const stop = (): Promise<void> => {
     waiting.close()

@@ -20,12 +20,19 @@ import { newRow } from './store/new-row.js'
 import type { PendingTask, Surplus } from './store/records.js'
 import { StoreReadOnlyError } from './store/store-client.js'
 import { formatDate } from './time.js'
+import { firstUid, type UidClass } from './uid-class.js'
 
 export interface SchedulerLimits extends BatchLimits {
   /** Batches that run at the same time, not counting batches waiting for an embedder. */
   readonly batchesMax: number
   /** Number of stored tasks at which the oldest are deleted. */
   readonly storedTasksMax: number
+}
+
+/** The uids of new batches: those of a class from `next` on. */
+interface BatchUids {
+  readonly next: number
+  readonly uidClass: UidClass
 }
 
 /** Runs batches until the process ends. Batches that use different indexes run concurrently. */
@@ -38,6 +45,7 @@ export class Scheduler {
   readonly #commitLock = new CommitLock()
   #beforeRecord: BeforeRecord | null = null
   #nextBatchUid: number
+  readonly #uidClass: UidClass
   /** Running batches by uid. A batch is removed once its outcome is recorded. */
   readonly #running = new Map<number, RunningBatch>()
   /** Uids of waiting task deletions → batches that were running the tasks to delete. */
@@ -54,12 +62,13 @@ export class Scheduler {
   #isHalted = false
 
   /** @param changes notified of each batch that began, ended or was re-queued */
-  constructor(context: BatchContext, limits: SchedulerLimits, nextBatchUid: number, changes: TaskChanges) {
+  constructor(context: BatchContext, limits: SchedulerLimits, uids: BatchUids, changes: TaskChanges) {
     this.#context = context
     this.#sizes = new DatabaseSizes(context.engine)
     this.#changes = changes
     this.#limits = limits
-    this.#nextBatchUid = nextBatchUid
+    this.#nextBatchUid = uids.next
+    this.#uidClass = uids.uidClass
   }
 
   start(): void {
@@ -172,7 +181,8 @@ export class Scheduler {
     const { batch, tasks } = picked
     if (batch.kind === 'taskCancelation') await this.#interrupted(tasks)
     if (!this.#mayBegin()) return false
-    const uid = this.#nextBatchUid++
+    const uid = firstUid(this.#nextBatchUid, this.#uidClass)
+    this.#nextBatchUid = uid + 1
     const running = new RunningBatch(uid, batch, this.#context.clock)
     this.#running.set(uid, running)
     const { aroundBatch } = this.#context

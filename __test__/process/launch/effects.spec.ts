@@ -74,6 +74,8 @@ const traced: Check = async (t, { url, call, calls }) => {
 }
 
 const effects: Readonly<Record<OptionName, Effect>> = {
+  placement: { seenIn: 'e2e/cells.spec.ts' },
+  cell: { seenIn: 'e2e/cells.spec.ts' },
   dbPath: async (t, { directory }) =>
     t.true((await readdir(join(directory, 'store.ms'))).includes('VERSION')),
   engine: (_, server) => logged(server, new RegExp(`Engine: +"${server.engine} \\(`)),

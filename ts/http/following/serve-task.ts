@@ -55,6 +55,11 @@ interface TaskOperation<Q extends Fields, B> extends Omit<Operation<Q, B>, 'answ
   readonly otherAnswer?: Schema
 }
 
+/** Another cell has answered the request. */
+export interface Passed {
+  readonly passed: FastifyReply
+}
+
 /** The JSON text of an answer to a request that enqueues nothing. */
 export interface OtherAnswer {
   readonly json: string
@@ -69,7 +74,7 @@ export function serveTask<Q extends Fields = NoFields, S = undefined, B = S>(
   app: FastifyInstance,
   services: Pick<Services, 'auth' | 'options' | 'replicated'> & { readonly waits: TaskWaits },
   { acceptedAs = 202, otherAnswer, ...operation }: TaskOperation<Q, S>,
-  accept: (call: Call<Q, B>) => Promise<TaskSummary | OtherAnswer | null>,
+  accept: (call: Call<Q, B>) => Promise<TaskSummary | OtherAnswer | Passed | null>,
   read?: ReadBody<B>,
 ): void {
   const { query } = operation
@@ -92,6 +97,7 @@ export function serveTask<Q extends Fields = NoFields, S = undefined, B = S>(
     const summary = await accept({ ...call, query: asked as Values<Q> })
     const { reply } = call
     if (summary === null) return reply.code(404).send()
+    if ('passed' in summary) return summary.passed
     if ('json' in summary) return sendJsonBytes(reply, summary.json)
     const { taskUid } = summary
     const task = waitMs === 0 ? null : await services.waits.wait(reply, taskUid, null, waitMs)

@@ -2,8 +2,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Action } from '../../auth/index.js'
 import { ApiError } from '../../errors/index.js'
-import { OutboundError, type PassedAnswer } from '../../outbound/index.js'
+import { OutboundError } from '../../outbound/index.js'
 import type { Replicated } from '../../replication/index.js'
+import { passed, sendPassed } from './pass.js'
 
 /** Request header: how often a request was passed on. */
 const HOP = 'x-siftd-hop'
@@ -45,39 +46,12 @@ export async function passOn(
   // Also refuses a malformed header.
   if (leader === null || !(hops < HOPS_MAX))
     throw new ApiError('bucket_unavailable', 'no server accepts writes at the moment; retry')
-  const { status, headers, body } = await passed(request, reply, replicated, {
-    address: leader.address,
-    hops: hops + 1,
-  })
-  for (const [name, value] of Object.entries(headers))
-    if (!ofConnection.has(name) && value !== undefined) void reply.header(name, value)
-  return reply.code(status).send(body)
-}
-
-/** Headers that each connection sets itself. */
-const ofConnection: ReadonlySet<string> = new Set([
-  ...['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'date', 'vary'],
-  'access-control-allow-origin',
-])
-
-/** Sends the request to the leader. Nothing is sent twice. */
-async function passed(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { peers }: Replicated,
-  { address, hops }: { readonly address: string; readonly hops: number },
-): Promise<PassedAnswer> {
-  const gone = new AbortController()
-  reply.raw.once('close', () => gone.abort())
-  const { 'accept-encoding': _, ...headers } = request.headers
   try {
-    return await peers.pass({
-      method: request.method,
-      url: `${address.replace(/\/$/, '')}${request.url}`,
-      headers: { ...headers, [HOP]: String(hops) },
-      body: hasBody(request) ? request.raw : null,
-      signal: gone.signal,
-    })
+    const headers = { [HOP]: String(hops + 1) }
+    return sendPassed(
+      reply,
+      await passed(request, reply, replicated.peers, { address: leader.address, headers }),
+    )
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
     request.log.warn({ err: error }, 'a write could not be passed on to the leader')
@@ -89,9 +63,6 @@ async function passed(
     )
   }
 }
-
-const hasBody = ({ headers }: FastifyRequest): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
 /** Answer of the leader to a read of a task. */
 interface LeadersTask {

@@ -19,6 +19,7 @@ import {
 } from '../../operations/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import { field, index, pageOf, sendJson, indexStats as statsAnswer } from '../answers/index.js'
+import { passNamed } from '../cells/index.js'
 import { serveTask } from '../following/index.js'
 import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
@@ -108,7 +109,7 @@ const fields = {
 
 /** Indexes: list, create, rename, delete, compact, statistics, fields. */
 export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { engine, tasks } = services
+  const { engine, tasks, cells = null } = services
 
   serve(app, services, list, ({ reply, access: { visibleIndexes }, query: { offset, limit } }) => {
     const visible = tasks
@@ -118,8 +119,10 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
     return sendJson(reply, { results, offset, limit, total: visible.length })
   })
 
-  serveTask(app, services, create, async ({ request, access, body: { uid, primaryKey } }) => {
+  serveTask(app, services, create, async ({ request, reply, access, body: { uid, primaryKey } }) => {
     if (!access.allows(uid)) throw access.refusal(uid)
+    const sent = { uids: [uid], code: 'invalid_index_uid', body: { uid, primaryKey } } as const
+    if (await passNamed(request, reply, cells, sent)) return { passed: reply }
     const content = { kind: 'indexCreation', primaryKey } as const
     const summary = await tasks.enqueue({ indexUid: uid, type: 'indexCreation', content })
     recordUse(services, request, 'indexCreated', { primary_key: primaryKey })
@@ -133,6 +136,7 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
   serveTask(app, services, update, async ({ request, access, indexUid, body }) => {
     const { primaryKey, uid: newUid } = body
     requireIndexUid(indexUid)
+    if (newUid !== null) cells?.requireOne([indexUid, newUid], 'invalid_index_uid')
     // A key must not rename an index to a uid that the key does not allow.
     if (newUid !== null && !access.allows(newUid)) throw access.refusal(newUid)
     const content = { kind: 'indexUpdate', primaryKey, newUid } as const

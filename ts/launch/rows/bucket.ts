@@ -67,6 +67,16 @@ export const bucket = {
     example: 'strong',
     requires: 'bucket',
   }),
+  placement: text('url', null, {
+    help: 'Bucket, with a prefix, of the placement that says which cell holds which index',
+    example: 's3://backups/cells',
+    requires: 'cell',
+  }),
+  cell: text('name', null, {
+    help: 'Name of the cell in the placement to which this server belongs',
+    example: 'b',
+    requires: 'bucket',
+  }),
   advertisedUrl: url(null, {
     help: 'URL of this server, to which followers pass writes on',
     example: 'http://search-1.internal:7700',

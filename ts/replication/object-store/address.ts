@@ -20,16 +20,22 @@ const NAME_LENGTHS = [3, 63] as const
 /**
  * @param url `s3://bucket` or `s3://bucket/prefix`
  * @param endpoint origin of a store other than AWS; null: AWS
+ * @param flag option that gave the address, for messages
  * @throws LaunchError that names the invalid value
  */
-export function bucketAddress(url: string, endpoint: string | null, region: string | null): BucketAddress {
+export function bucketAddress(
+  url: string,
+  endpoint: string | null,
+  region: string | null,
+  flag: '--bucket' | '--placement' = '--bucket',
+): BucketAddress {
   const parts = SHAPE.exec(url)
   if (parts === null || !isBucketName(parts[1] ?? ''))
-    throw new LaunchError(`--bucket: \`${url}\` is no address of a bucket such as s3://name/prefix`, 2)
+    throw new LaunchError(`${flag}: \`${url}\` is no address of a bucket such as s3://name/prefix`, 2)
   const [, bucket = '', path = ''] = parts
   const folders = path.split('/').filter((part) => part !== '')
   if (folders.some((part) => part === '.' || part === '..'))
-    throw new LaunchError(`--bucket: the prefix of \`${url}\` must not contain \`.\` or \`..\``, 2)
+    throw new LaunchError(`${flag}: the prefix of \`${url}\` must not contain \`.\` or \`..\``, 2)
   const prefix = folders.map((part) => `${part}/`).join('')
   const given = region ?? 'us-east-1'
   const base = endpointUrl(endpoint ?? `https://s3.${given}.amazonaws.com`)

@@ -17,6 +17,7 @@ import {
   storeFault,
   syncNames,
 } from '../../sqlite/index.js'
+import type { UidClass } from '../uid-class.js'
 import { inspectStore, objection, refusal, type StoreFindings, StoreUnusableError } from './completeness.js'
 import { DamagedStoreError, ForeignStoreError, StoreVersionError } from './errors.js'
 import { requireOwnNames, requireOwnTables, requirePlainTables } from './foreign-store.js'
@@ -37,6 +38,8 @@ export interface WorkerSetup {
   readonly isCompared: boolean
   /** See `StoreSetup`. */
   readonly keepsChanges?: boolean | undefined
+  /** See `StoreSetup`. */
+  readonly uidClass?: UidClass | undefined
   readonly driver: DriverName | null
   /** See `RESERVE_BYTES` and `STORE_BYTES_MAX`. */
   readonly reserveBytes: number
@@ -100,7 +103,7 @@ function requireKnownVersion(path: string, { header }: StoreFindings): void {
 /** Opens the store with its checksums and its mark. Each later durable transaction updates the mark. */
 function openMarked(
   driver: Driver,
-  { directory, keepsChanges, isForeign = false }: WorkerSetup,
+  { directory, keepsChanges, uidClass, isForeign = false }: WorkerSetup,
   { header, mark: found, pages }: StoreFindings,
 ) {
   const path = storePath(directory)
@@ -124,6 +127,7 @@ function openMarked(
       reached: (sequence) => mark?.reach(sequence),
       settle: () => made.settle(),
       keepsChanges,
+      uidClass,
       copying: {
         begin: () => made.hold(),
         open: (target) => driver.open(target),

@@ -10,6 +10,7 @@ import {
 import { BARRIERS_READ, OLDEST_READ } from '../limits.js'
 import type { Membership } from '../listing/membership.js'
 import type { Micros } from '../time.js'
+import { firstUid, type UidClass } from '../uid-class.js'
 import { insertContent } from './dump-table.js'
 import { storedContent } from './new-row.js'
 import type { PendingTask, StoreCalls } from './records.js'
@@ -19,24 +20,31 @@ import { columnsOf, queuedColumns, queuedTask, taskColumns, taskRow } from './ro
 const urgentTypes =
   "('taskCancelation','upgradeDatabase','networkTopologyChange','taskDeletion','indexCompaction','export','snapshotCreation','dumpCreation')"
 
+/** The uids of new tasks: those of a class from `least` on. */
+interface NewUids {
+  readonly least: number
+  readonly uidClass: UidClass
+}
+
 /** Appends tasks, and reads tasks that have not ended. */
 export class QueueTable {
   readonly #sql: Sql
   readonly #members: Membership
   readonly #now: () => Micros
-  readonly #firstUid: number
+  readonly #uids: NewUids
 
-  /** @param now sets the arrival date of tasks @param firstUid the lowest uid of a new task */
-  constructor(sql: Sql, members: Membership, now: () => Micros, firstUid: number) {
+  /** @param now sets the arrival date of tasks */
+  constructor(sql: Sql, members: Membership, now: () => Micros, uids: NewUids) {
     this.#sql = sql
     this.#members = members
     this.#now = now
-    this.#firstUid = firstUid
+    this.#uids = uids
   }
 
   append(row: Parameters<StoreCalls['append']>[0]): ReturnType<StoreCalls['append']> {
     const last = this.#sql.all('SELECT uid, enqueued_at FROM tasks ORDER BY uid DESC LIMIT 1', [])[0]
-    const uid = Math.max(last === undefined ? 0 : number(last.uid) + 1, this.#firstUid)
+    const least = Math.max(last === undefined ? 0 : number(last.uid) + 1, this.#uids.least)
+    const uid = firstUid(least, this.#uids.uidClass)
     // Dates must not decrease as uids increase, even if the clock was set back.
     const enqueuedAt = Math.max(this.#now(), last === undefined ? 0 : number(last.enqueued_at))
     this.#sql.run(

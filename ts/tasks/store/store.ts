@@ -7,6 +7,7 @@ import { applyChanges } from '../replicated/apply-changes.js'
 import { Outbox } from '../replicated/outbox.js'
 import { BUCKET_POSITION_STORED_AS, IDENTITY_STORED_AS, OUTBOX_STORED_AS } from '../replicated/tables.js'
 import { type Micros, now } from '../time.js'
+import { everyUid, type UidClass } from '../uid-class.js'
 import { BatchTable } from './batch-table.js'
 import { CatalogueTable } from './catalogue-table.js'
 import { DumpTable } from './dump-table.js'
@@ -29,6 +30,8 @@ interface StoreSetup extends ExpectedStore {
   readonly keepsChanges?: boolean | undefined
   /** Source of arrival dates. */
   readonly clock?: () => Micros
+  /** Uids of new tasks. Absent: all. */
+  readonly uidClass?: UidClass | undefined
 }
 
 /** Steps of a copy of the store's file. The caller of the store copies the file between `begin` and `open`. */
@@ -100,7 +103,10 @@ export class Store implements StoreCalls {
     this.identity = this.#named(IDENTITY_STORED_AS)
     const floor = (this.#instance.value(UID_FLOOR_STORED_AS) as UidFloor | null) ?? { task: 0, batch: 0 }
     this.#firstBatchUid = floor.batch
-    this.#queue = new QueueTable(this.#sql, members, setup.clock ?? now, floor.task)
+    this.#queue = new QueueTable(this.#sql, members, setup.clock ?? now, {
+      least: floor.task,
+      uidClass: setup.uidClass ?? everyUid,
+    })
     const sequence = this.#sql.number('PRAGMA application_id', 'application_id')
     this.#transactions = new Transactions(connection, this.#sets, this.#outbox, {
       sequence,
