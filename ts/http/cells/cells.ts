@@ -99,7 +99,7 @@ export class Cells {
   /** Returns the addresses of a cell, those that have just failed last. @throws ApiError `bucket_unavailable` */
   urlsOf(cell: string): readonly string[] {
     const urls = cellNamed(this.placement, cell)?.urls ?? []
-    if (urls.length === 0) throw unavailable(cell)
+    if (urls.length === 0) throw unavailable(cell, true)
     const failed = (url: string): boolean =>
       performance.now() - (this.#failedAt.get(url) ?? Number.NEGATIVE_INFINITY) < FAILED_MS
     return [...urls.filter((url) => !failed(url)), ...urls.filter(failed)]
@@ -128,12 +128,15 @@ export class Cells {
   async call(cell: string, { path, headers, ...call }: CellCall): Promise<OutboundAnswer> {
     for (const url of this.urlsOf(cell)) {
       try {
-        return await this.peers.call({
+        const answer = await this.peers.call({
           ...call,
           url: `${url.replace(/\/$/, '')}${path}`,
           headers: { ...headers, ...this.headers },
           redirects: 'refused',
         })
+        // The refusal asks the client to repeat the request, which then goes to the right cell.
+        if (Number(answer.headers[MOVED_HEADER] ?? 0) > this.placement.version) await this.refresh()
+        return answer
       } catch (error) {
         if (!(error instanceof OutboundError) || error.fault === 'aborted') throw error
         if (error.fault === 'too_large')
@@ -141,13 +144,16 @@ export class Cells {
         this.noteFailure(url)
       }
     }
-    throw unavailable(cell)
+    throw unavailable(cell, true)
   }
 }
 
 /** The error of a request to a cell of which no server answers. Nothing was written. */
-export const unavailable = (cell: string): ApiError =>
-  new ApiError('bucket_unavailable', `the cell \`${cell}\` cannot be reached: nothing was written; retry`)
+export const unavailable = (cell: string, isRead: boolean): ApiError =>
+  new ApiError(
+    'bucket_unavailable',
+    `the cell \`${cell}\` cannot be reached${isRead ? '' : ': nothing was written'}; retry`,
+  )
 
 /** Returns the headers of a client that a part of its request needs in another cell. */
 export function clientHeaders({ headers }: FastifyRequest): Record<string, string> {

@@ -1,3 +1,3 @@
 /** Several cells: passes requests on to the cell that has the index, and merges the answers of all. */
-export { Cells, type CellsSetup } from './cells.js'
-export { passNamed, routeCells } from './route.js'
+export { CELL_HEADER, Cells, type CellsSetup, clientHeaders } from './cells.js'
+export { passNamed, requireOwnIndexes, routeCells } from './route.js'

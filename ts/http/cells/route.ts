@@ -53,6 +53,18 @@ async function requireOwn(
   )
 }
 
+/** Refuses a search that another cell has sent, if this cell does not have all its indexes. @throws ApiError */
+export async function requireOwnIndexes(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  cells: Cells,
+  indexUids: readonly string[],
+): Promise<void> {
+  const owner = (): string =>
+    indexUids.map((uid) => cells.ofIndex(uid)).find((name) => name !== cells.name) ?? cells.name
+  await requireOwn(request, reply, cells, owner)
+}
+
 interface CellTarget {
   readonly cell: string
   /** Returns the cell by the newest placement. */
@@ -154,7 +166,7 @@ async function answerOf(
       if (body === null || error.fault === 'aborted') break
     }
   }
-  throw unavailable(cell)
+  throw unavailable(cell, isRead(request))
 }
 
 const isRead = (request: FastifyRequest): boolean => {

@@ -15,6 +15,7 @@ import {
   shownPosition,
   uuidV7,
 } from '../../operations/index.js'
+import type { Cells } from '../cells/index.js'
 import {
   askRemote,
   mayJoin,
@@ -27,13 +28,18 @@ import {
 } from '../remotes/index.js'
 import type { SearchRouteServices } from '../route-services.js'
 import { type OnDisconnect, untilDisconnected } from '../searches/index.js'
+import { askCell, unreadable } from './ask-cell.js'
 import type { Partition } from './partition.js'
 
-/** A federated search that also queries other instances. */
+/** A federated search that also queries other instances, or other cells of this one. */
 interface NetworkSearch {
   readonly partition: Partition
   readonly federation: Federation
   readonly network: Network
+  /** null: there are no other cells. */
+  readonly cells: Cells | null
+  /** Headers of the client for other cells; see `searchHeaders`. */
+  readonly headers: Readonly<Record<string, string>>
   readonly access: Access
   readonly includeMetadata: boolean
   readonly local: LocalSearches
@@ -56,9 +62,13 @@ export async function searchNetwork(
   }: Pick<SearchRouteServices, 'outbound' | 'rerankers' | 'searches' | 'remoteAnswers' | 'options'>,
   search: NetworkSearch,
 ): Promise<string> {
-  const { partition, federation, network, access, includeMetadata, onDisconnect } = search
+  const { partition, federation, network, cells, headers, access, includeMetadata, onDisconnect } = search
   const started = performance.now()
   const rights = rightsHeader(access)
+  const shares = partition.remote.size + partition.cells.size
+  const namesRemotes = allQueries(partition).some(
+    ({ query }) => (query.federationOptions?.remote ?? null) !== null,
+  )
   const controller = new AbortController()
   const stopListening = onDisconnect(() => controller.abort())
   const memory = remoteAnswers.reserve()
@@ -67,21 +77,34 @@ export async function searchNetwork(
       name,
       answer: await askRemote(outbound, {
         remote: network.remotes[name]!,
-        body: remoteBody(queries, federation, access),
+        body: remoteBody(queries, federation, (one) => filterOf(one, access)),
         includeMetadata,
         rights,
         mustEnforceRights: rights !== null && queries.some((one) => mayJoin(filterOf(one, access))),
         timeoutMs: options.remoteSearchMsMax,
-        ...shareOf(partition.remote.size),
+        ...shareOf(shares),
         memory,
         signal: controller.signal,
       }),
     }))
+    const cellParts = [...partition.cells].map(async ([cell, queries]) => {
+      const part = readPart(
+        await askCell(
+          {
+            ...{ cells: cells!, cell, queries, headers, shares, memory, signal: controller.signal },
+            timeoutMs: options.remoteSearchMsMax,
+          },
+          remoteBody(queries, federation, ({ query }) => query.filter),
+        ),
+      )
+      if (part === null) throw unreadable(cell)
+      return { remote: network.self, part, cell }
+    })
     const ownPart = searches.run(access.holder, onDisconnect, (stop) => localPart(search, stop))
     // An error of the local search ends the request at once, without waiting for the remotes.
-    const [own, answers] = await Promise.all([ownPart, Promise.all(asked)])
+    const [own, answers, ofCells] = await Promise.all([ownPart, Promise.all(asked), Promise.all(cellParts)])
     const failed = new Map<string, ErrorBody>()
-    const parts: NamedPart[] = own === null ? [] : [own]
+    const parts: AnsweredPart[] = [...(own === null ? [] : [own]), ...ofCells]
     for (const { name, answer } of answers) {
       if ('hits' in answer) parts.push({ remote: name, part: answer })
       else failed.set(name, answer)
@@ -90,10 +113,10 @@ export async function searchNetwork(
       paging: paging(federation),
       distinct: federation.distinct !== null,
       mergeFacets: federation.mergeFacets,
-      metadata: includeMetadata ? metadataOf(parts, search) : null,
+      metadata: includeMetadata ? metadataOf(parts, search, namesRemotes) : null,
       requestUid: uuidV7(),
       performanceMs: federation.showPerformanceDetails ? performance.now() - started : null,
-      remoteErrors: failed,
+      remoteErrors: namesRemotes ? failed : null,
     })
     return await inOwnOrder(merged, search, rerankers, started)
   } finally {
@@ -112,7 +135,7 @@ async function inOwnOrder(
 ): Promise<string> {
   if (federation.personalize === null) return merged
   const { userContext } = federation.personalize
-  const queries = [partition.local, ...partition.remote.values()].flat().map(({ query }) => query.q)
+  const queries = allQueries(partition).map(({ query }) => query.q)
   const body = await untilDisconnected(onDisconnect, (stop) =>
     personalized(rerankers, Buffer.from(merged), {
       ...{ queries, userContext, deadline: started + SEARCH_MS, stop },
@@ -157,8 +180,12 @@ function fromTheStart(wanted: Paging): Paging {
   return { kind: 'page', page: 1, hitsPerPage: bounded(wanted.page * wanted.hitsPerPage) }
 }
 
-/** Returns the body of the request to a remote: its queries, with their positions here and the tenant's filters. */
-function remoteBody(queries: readonly PositionedQuery[], federation: Federation, access: Access): object {
+/** Returns the body of the request to a remote or a cell: its queries, with their positions here. */
+function remoteBody(
+  queries: readonly PositionedQuery[],
+  federation: Federation,
+  filter: (one: PositionedQuery) => unknown,
+): object {
   const { kind: _kind, ...paged } = fromTheStart(paging(federation))
   return {
     federation: { ...paged, facetsByIndex: facetsOf(queries, federation), distinct: federation.distinct },
@@ -167,7 +194,7 @@ function remoteBody(queries: readonly PositionedQuery[], federation: Federation,
       const given = Object.entries(query).filter(([, value]) => value !== null)
       return {
         ...Object.fromEntries(given),
-        filter: filterOf(one, access),
+        filter: filter(one),
         federationOptions: { weight: federationOptions?.weight ?? 1, queryPosition: shownPosition(one) },
       }
     }),
@@ -186,23 +213,40 @@ function facetsOf(
   )
 }
 
+/** The queries of all instances, in the order of the request. */
+const allQueries = ({ local, remote, cells }: Partition): readonly PositionedQuery[] =>
+  [local, ...remote.values(), ...cells.values()].flat().sort((a, b) => a.position - b.position)
+
+/** A part of an answer, and the cell that made it, if it is another one. */
+type AnsweredPart = NamedPart & { readonly cell?: string }
+
 /**
  * Returns the metadata of each query, in order, with the name of its remote. Fills in the known values if it failed.
  */
-function metadataOf(parts: readonly NamedPart[], { partition, network }: NetworkSearch): readonly unknown[] {
-  const byName = new Map(parts.map(({ remote, part }) => [remote, part.metadata]))
-  const described = (remote: string | null, queries: readonly PositionedQuery[]) =>
-    queries.map(({ query, position }, i) => {
-      const known = byName.get(remote)?.[i] ?? {
+function metadataOf(
+  parts: readonly AnsweredPart[],
+  { partition, network }: NetworkSearch,
+  namesRemotes: boolean,
+): readonly unknown[] {
+  const described = (
+    { remote, cell }: Pick<AnsweredPart, 'remote' | 'cell'>,
+    queries: readonly PositionedQuery[],
+  ) => {
+    const answered = parts.find((part) => part.remote === remote && part.cell === cell)
+    return queries.map(({ query, position }, i) => {
+      const known = answered?.part.metadata?.[i] ?? {
         ...(query.q !== null && { query: query.q }),
         queryUid: uuidV7(),
         indexUid: query.indexUid,
       }
-      return { position, metadata: { ...known, ...(remote !== null && { remote }) } }
+      const named = namesRemotes && remote !== null
+      return { position, metadata: { ...known, ...(named && { remote }) } }
     })
+  }
   return [
-    ...described(network.self, partition.local),
-    ...[...partition.remote].flatMap(([name, queries]) => described(name, queries)),
+    ...described({ remote: network.self }, partition.local),
+    ...[...partition.remote].flatMap(([remote, queries]) => described({ remote }, queries)),
+    ...[...partition.cells].flatMap(([cell, queries]) => described({ remote: network.self, cell }, queries)),
   ]
     .sort((a, b) => a.position - b.position)
     .map(({ metadata }) => metadata)

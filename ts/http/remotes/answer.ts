@@ -21,7 +21,10 @@ export interface PartHit {
   readonly entries: readonly (readonly [string, JsonNode])[]
   readonly indexUid: string
   readonly queriesPosition: number
+  /** The weighted ranking score. */
   readonly score: number
+  /** The same, as the remote wrote it. */
+  readonly scoreText: string
   readonly values: readonly ScoreValue[]
   readonly distinct: readonly (number | string)[]
 }
@@ -29,7 +32,13 @@ export interface PartHit {
 export interface PartFacets {
   /** Facet → value → count, in the order of the answer. */
   readonly distribution: ReadonlyMap<string, ReadonlyMap<string, number>>
-  readonly stats: ReadonlyMap<string, { readonly min: number; readonly max: number }>
+  readonly stats: ReadonlyMap<string, { readonly min: Bound; readonly max: Bound }>
+}
+
+/** A number as the remote wrote it. */
+export interface Bound {
+  readonly value: number
+  readonly text: string
 }
 
 /** Reads the answer of another instance to a federated search; null if it has another shape. */
@@ -69,9 +78,9 @@ function readHit(node: JsonNode): PartHit | null {
   if (federation === null) return null
   const indexUid = federation.get('indexUid')
   const queriesPosition = numberOf(federation.get('queriesPosition'))
-  const score = numberOf(federation.get('weightedRankingScore'))
+  const score = federation.get('weightedRankingScore')
   const values = federation.get('weightedScoreValues')
-  if (indexUid?.kind !== 'string' || queriesPosition === null || score === null) return null
+  if (indexUid?.kind !== 'string' || queriesPosition === null || score?.kind !== 'number') return null
   if (values?.kind !== 'array') return null
   const read = values.items.map((value) => readScoreValue(toValue(value)))
   if (read.includes(null)) return null
@@ -81,7 +90,8 @@ function readHit(node: JsonNode): PartHit | null {
     entries: node.entries,
     indexUid: indexUid.value,
     queriesPosition,
-    score,
+    score: Number(score.text),
+    scoreText: score.text,
     values: read.filter((value) => value !== null),
     distinct: distinctValues.filter((value) => typeof value === 'number' || typeof value === 'string'),
   }
@@ -97,14 +107,17 @@ function readFacets(node: JsonNode): PartFacets {
       ] as const,
   )
   const stats = [...(membersOf(members?.get('stats')) ?? [])].flatMap(([facet, bounds]) => {
-    const [min, max] = ['min', 'max'].map((name) => numberOf(membersOf(bounds)?.get(name)))
-    return typeof min === 'number' && typeof max === 'number' ? [[facet, { min, max }] as const] : []
+    const [min, max] = ['min', 'max'].map((name) => boundOf(membersOf(bounds)?.get(name)))
+    return min && max ? [[facet, { min, max }] as const] : []
   })
   return { distribution: new Map(distribution), stats: new Map(stats) }
 }
 
 const membersOf = (node: JsonNode | undefined): ReadonlyMap<string, JsonNode> | null =>
   node?.kind === 'object' ? new Map(node.entries) : null
+
+const boundOf = (node: JsonNode | undefined): Bound | null =>
+  node?.kind === 'number' ? { value: Number(node.text), text: node.text } : null
 
 const numberOf = (node: JsonNode | undefined): number | null =>
   node?.kind === 'number' ? Number(node.text) : null

@@ -22,10 +22,11 @@ interface MergeOptions {
   readonly requestUid: string
   /** Duration of the search in milliseconds; null if the request did not ask for performance details. */
   readonly performanceMs: number | null
-  readonly remoteErrors: ReadonlyMap<string, ErrorBody>
+  /** null: the request names no remotes, so neither does the answer. */
+  readonly remoteErrors: ReadonlyMap<string, ErrorBody> | null
 }
 
-/** Returns the merged answer as JSON. Each hit names its instance. */
+/** Returns the merged answer as JSON. Each hit names its instance if the request names remotes. */
 export function mergedAnswer(parts: readonly NamedPart[], options: MergeOptions): string {
   const { paging } = options
   const { from, to } = windowOf(paging)
@@ -39,7 +40,7 @@ export function mergedAnswer(parts: readonly NamedPart[], options: MergeOptions)
   )
   const vectors = Object.fromEntries(parts.flatMap(({ part }) => [...part.queryVectors]))
   const members = [
-    `"hits":[${page.map(hitText).join(',')}]`,
+    `"hits":[${page.map((hit) => hitText(hit, options.remoteErrors !== null)).join(',')}]`,
     ...(Object.keys(vectors).length === 0 ? [] : [`"queryVectors":${JSON.stringify(vectors)}`]),
     `"processingTimeMs":${Math.max(0, ...parts.map(({ part }) => part.processingTimeMs))}`,
     pagingText(paging, total),
@@ -49,7 +50,9 @@ export function mergedAnswer(parts: readonly NamedPart[], options: MergeOptions)
     ...(options.performanceMs === null
       ? []
       : [`"performanceDetails":{"search":"${options.performanceMs.toFixed(2)}ms"}`]),
-    `"remoteErrors":${JSON.stringify(Object.fromEntries(options.remoteErrors))}`,
+    ...(options.remoteErrors === null
+      ? []
+      : [`"remoteErrors":${JSON.stringify(Object.fromEntries(options.remoteErrors))}`]),
     ...(semantic.length === 0 ? [] : [`"semanticHitCount":${semanticHits}`]),
   ]
   return `{${members.join(',')}}`
@@ -120,12 +123,15 @@ function mergedHits(
 const compareHits = (a: PartHit, b: PartHit): number =>
   compareScoreValues(a, b) || a.queriesPosition - b.queriesPosition
 
-function hitText({ remote, hit }: NamedHit): string {
-  const { indexUid, queriesPosition, score, entries } = hit
-  const federation = { indexUid, queriesPosition, weightedRankingScore: score, remote }
+function hitText({ remote, hit }: NamedHit, namesRemotes: boolean): string {
+  const { indexUid, queriesPosition, scoreText, entries } = hit
+  const federation = [
+    `"indexUid":${JSON.stringify(indexUid)},"queriesPosition":${queriesPosition},"weightedRankingScore":${scoreText}`,
+    ...(namesRemotes ? [`"remote":${JSON.stringify(remote)}`] : []),
+  ]
   const members = entries.map(([key, value]: readonly [string, JsonNode]) =>
     key === '_federation'
-      ? `"_federation":${JSON.stringify(federation)}`
+      ? `"_federation":{${federation.join(',')}}`
       : `${JSON.stringify(key)}:${toText(value)}`,
   )
   return `{${members.join(',')}}`
@@ -167,9 +173,9 @@ function mergedFacets(facets: readonly PartFacets[], most: number): { distributi
   const bounds = facets.map(({ stats }) => stats)
   const stats = names(bounds).map((facet) => {
     const all = bounds.flatMap((one) => one.get(facet) ?? [])
-    const min = Math.min(...all.map((one) => one.min))
-    const max = Math.max(...all.map((one) => one.max))
-    return `${JSON.stringify(facet)}:${JSON.stringify({ min, max })}`
+    const min = all.map((one) => one.min).reduce((a, b) => (b.value < a.value ? b : a))
+    const max = all.map((one) => one.max).reduce((a, b) => (b.value > a.value ? b : a))
+    return `${JSON.stringify(facet)}:{"min":${min.text},"max":${max.text}}`
   })
   return { distribution: `{${shown.join(',')}}`, stats: `{${stats.join(',')}}` }
 }

@@ -13,7 +13,15 @@ import {
 } from '../../operations/index.js'
 import type { Facts, Usage } from '../../telemetry/index.js'
 import { multiSearchAnswer, sendJsonBytes } from '../answers/index.js'
-import { partition, requireDisplayed, searchNetwork } from '../multi-search/index.js'
+import { CELL_HEADER, type Cells, requireOwnIndexes } from '../cells/index.js'
+import {
+  byCell,
+  partition,
+  requireDisplayed,
+  searchCells,
+  searchHeaders,
+  searchNetwork,
+} from '../multi-search/index.js'
 import { ObservedRoute, type SearchCount, type SearchObservation } from '../observation/index.js'
 import { serve } from '../operations/index.js'
 import { type AskedQuery, showsFirst } from '../queries/index.js'
@@ -35,13 +43,19 @@ interface RequestContext {
   readonly includeMetadata: boolean
   /** True if another instance sent the request and will merge the hits with its own. */
   readonly isProxied: boolean
+  /** True if another cell of this instance sent the request. */
+  readonly isOfCell: boolean
+  /** The cells that get their queries; null: this one answers all. */
+  readonly cells: Cells | null
+  /** Headers of the client for other cells. */
+  readonly headers: Readonly<Record<string, string>>
   readonly onDisconnect: OnDisconnect
   readonly progress: Pick<SearchObservation<AskedMultiSearch>, 'began' | 'answered'>
 }
 
 /** Several searches in one request, each with its own answer or merged into one list of hits. */
 export const multiSearchRoutes: FastifyPluginAsync<SearchRouteServices> = async (app, services) => {
-  const { features, network, searches } = services
+  const { features, network, searches, cells = null } = services
   const observed = new ObservedRoute<AskedMultiSearch>(
     services,
     'multi-search',
@@ -61,6 +75,12 @@ export const multiSearchRoutes: FastifyPluginAsync<SearchRouteServices> = async 
     },
     async ({ request, reply, access, body: { queries, federation } }) => {
       const passed = request.headers[RIGHTS_HEADER]
+      const isOfCell = cells?.hasSent(request) ?? false
+      const isPassed = request.headers[CELL_HEADER] !== undefined
+      if (isPassed && cells !== null) {
+        const uids = queries.map(({ indexUid }) => indexUid)
+        await requireOwnIndexes(request, reply, cells, uids)
+      }
       const observation = observed.of(request)
       const positioned = queries.map((query, position) => ({ query, position }))
       observation.asked({ positioned, federation }, () =>
@@ -70,7 +90,10 @@ export const multiSearchRoutes: FastifyPluginAsync<SearchRouteServices> = async 
         access,
         joined: narrowedRights(access, passed),
         includeMetadata: includesMetadata(request),
-        isProxied: features.flags.network && request.headers[PROXY_HEADER] === 'true',
+        isProxied: (features.flags.network || isOfCell) && request.headers[PROXY_HEADER] === 'true',
+        isOfCell,
+        cells: isPassed ? null : cells,
+        headers: searchHeaders(request),
         onDisconnect: disconnectOf(reply),
         progress: observation,
       }
@@ -87,13 +110,21 @@ export const multiSearchRoutes: FastifyPluginAsync<SearchRouteServices> = async 
   async function searchSeparately(
     queries: readonly PositionedQuery[],
     context: RequestContext,
-  ): Promise<Uint8Array> {
+  ): Promise<Uint8Array | string> {
     const { access, joined, includeMetadata, onDisconnect, progress } = context
     for (const one of queries) {
       requirePlain(one)
       requireAllowed(access, one)
     }
     const local = localSearches(services, { access, joined, includeMetadata, progress })
+    const parts = byCell(queries, context.cells)
+    if (context.cells !== null && parts.cells.size > 0) {
+      progress.began()
+      const { local: own, cells: elsewhere } = parts
+      const { holder } = access
+      const { cells, headers } = context
+      return searchCells(services, { cells, own, elsewhere, headers, holder, local, onDisconnect })
+    }
     return searches.run(access.holder, onDisconnect, (stop) => {
       progress.began()
       return local.answer(queries, null, stop)
@@ -107,22 +138,30 @@ export const multiSearchRoutes: FastifyPluginAsync<SearchRouteServices> = async 
   ): Promise<Uint8Array | string> {
     const { access, joined, includeMetadata, onDisconnect, progress } = context
     for (const one of queries) {
-      requireFederable(one, federation, features)
+      const isElsewhere =
+        context.cells !== null && context.cells.ofIndex(one.query.indexUid) !== context.cells.name
+      requireFederable(one, federation, context.isOfCell ? null : features, isElsewhere)
       requireAllowed(access, one)
     }
     const local = localSearches(services, { access, joined, includeMetadata, progress })
     const namesRemotes = queries.some(({ query }) => (query.federationOptions?.remote ?? null) !== null)
-    if (!namesRemotes) {
+    const isHere = byCell(queries, context.cells).cells.size === 0
+    if (!namesRemotes && isHere) {
       return searches.run(access.holder, onDisconnect, async (stop) => {
         progress.began()
         await local.requireFederation(queries, federation, new Set())
-        if (context.isProxied) await requireDisplayed(services, access, queries, federation)
+        if (context.isProxied && !context.isOfCell)
+          await requireDisplayed(services, access, queries, federation)
         return local.answer(queries, mergingOf(federation, queries, context.isProxied), stop)
       })
     }
     const topology = await network.current()
-    const parts = partition(queries, topology)
-    const elsewhere = new Set([...parts.remote.values()].flat().map(({ query }) => query.indexUid))
+    const parts = partition(queries, topology, context.cells)
+    const queriedElsewhere = [...parts.remote.values(), ...parts.cells.values()].flat()
+    const facetsElsewhere = [...federation.facetsByIndex.keys()].filter(
+      (uid) => context.cells !== null && context.cells.ofIndex(uid) !== context.cells.name,
+    )
+    const elsewhere = new Set([...queriedElsewhere.map(({ query }) => query.indexUid), ...facetsElsewhere])
     await searches.run(access.holder, onDisconnect, () =>
       local.requireFederation(parts.local, federation, elsewhere),
     )
@@ -130,6 +169,8 @@ export const multiSearchRoutes: FastifyPluginAsync<SearchRouteServices> = async 
       partition: parts,
       federation,
       network: topology,
+      cells: context.cells,
+      headers: context.headers,
       access,
       includeMetadata,
       local,

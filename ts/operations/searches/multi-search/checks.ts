@@ -20,18 +20,28 @@ export function requireAllowed(access: SearchAccess, { query, position }: Positi
   if (!access.allows(query.indexUid)) throw inside(`.queries[${position}]`, access.refusal(query.indexUid))
 }
 
-/** Checks a query of a federation. @throws ApiError */
+/**
+ * Checks a query of a federation.
+ * @param features null: another cell of this instance has checked them
+ * @param isElsewhere true if another cell has the index
+ * @throws ApiError
+ */
 export function requireFederable(
   { query, position }: PositionedQuery,
   federation: Federation,
-  features: Features,
+  features: Features | null,
+  isElsewhere = false,
 ): void {
   const found = mistakeOf(query, federation)
   if (found !== null) throw inside(`.queries[${position}]`, new ApiError(...found))
   const { remote = null, queryPosition = null } = query.federationOptions ?? {}
-  if (remote !== null || queryPosition !== null) features.require('network', 'federating over remotes')
+  if (remote !== null || queryPosition !== null) features?.require('network', 'federating over remotes')
   if (remote !== null && federation.rerank !== null) {
     const reason = '`federation.rerank` orders hits of this instance only: leave it out to search remotes'
+    throw inside(`.queries[${position}]`, new ApiError('invalid_search_rerank', reason))
+  }
+  if (isElsewhere && federation.rerank !== null) {
+    const reason = '`federation.rerank` orders hits of this cell only: leave it out to search other cells'
     throw inside(`.queries[${position}]`, new ApiError('invalid_search_rerank', reason))
   }
   if (remote !== null && query.useNetwork !== null) {
