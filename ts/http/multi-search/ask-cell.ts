@@ -1,9 +1,9 @@
 /** Asks other cells for their part of a multi-search, with the key of the client. */
 import type { FastifyRequest } from 'fastify'
-import { ApiError, isErrorCode } from '../../errors/index.js'
-import { type JsonNode, type PositionedQuery, toText, toValue } from '../../operations/index.js'
+import { ApiError } from '../../errors/index.js'
+import { type JsonNode, type PositionedQuery, toText } from '../../operations/index.js'
 import { readAnswer } from '../../outbound/index.js'
-import { type Cells, clientHeaders } from '../cells/index.js'
+import { type Cells, clientHeaders, errorOf, unreadable } from '../cells/index.js'
 import { VALUE_BYTES } from '../limits.js'
 import type { MemoryReservation } from '../memory-budget.js'
 import { PROXY_HEADER, RIGHTS_HEADER, shareOf } from '../remotes/index.js'
@@ -70,19 +70,14 @@ async function ask(search: CellSearch, body: object): Promise<JsonNode> {
   return node
 }
 
-export const unreadable = (cell: string): ApiError =>
-  new ApiError('bucket_unavailable', `the answer of the cell \`${cell}\` cannot be read; retry`)
-
 /** Returns the error of a cell, with positions in the complete request. */
-function refusal(node: JsonNode, status: number, { queries, cell }: CellSearch): ApiError {
-  const { code, message } = (toValue(node) ?? {}) as { readonly code?: unknown; readonly message?: unknown }
-  if (typeof code !== 'string' || typeof message !== 'string' || !isErrorCode(code)) return unreadable(cell)
-  const placed = message.replace(
-    /^inside `\.queries\[(\d{1,6})\]/,
-    (_, at: string) => `inside \`.queries[${queries[Number(at)]?.position ?? at}]`,
+const refusal = (node: JsonNode, status: number, { queries, cell }: CellSearch): ApiError =>
+  errorOf(cell, node, status, (message) =>
+    message.replace(
+      /^inside `\.queries\[(\d{1,6})\]/,
+      (_, at: string) => `inside \`.queries[${queries[Number(at)]?.position ?? at}]`,
+    ),
   )
-  return new ApiError(code, placed, status)
-}
 
 /** Returns the position of the query that an error is about; -1: it is about none. */
 export const positionOf = ({ message }: ApiError): number =>

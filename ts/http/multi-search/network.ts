@@ -15,7 +15,7 @@ import {
   shownPosition,
   uuidV7,
 } from '../../operations/index.js'
-import type { Cells } from '../cells/index.js'
+import { type Cells, unreadable } from '../cells/index.js'
 import {
   askRemote,
   mayJoin,
@@ -28,7 +28,7 @@ import {
 } from '../remotes/index.js'
 import type { SearchRouteServices } from '../route-services.js'
 import { type OnDisconnect, untilDisconnected } from '../searches/index.js'
-import { askCell, unreadable } from './ask-cell.js'
+import { askCell } from './ask-cell.js'
 import type { Partition } from './partition.js'
 
 /** A federated search that also queries other instances, or other cells of this one. */

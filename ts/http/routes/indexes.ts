@@ -19,7 +19,7 @@ import {
 } from '../../operations/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import { field, index, pageOf, sendJson, indexStats as statsAnswer } from '../answers/index.js'
-import { passNamed } from '../cells/index.js'
+import { gathered, mergedIndexes, passNamed } from '../cells/index.js'
 import { serveTask } from '../following/index.js'
 import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
@@ -111,11 +111,17 @@ const fields = {
 export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { engine, tasks, cells = null } = services
 
-  serve(app, services, list, ({ reply, access: { visibleIndexes }, query: { offset, limit } }) => {
+  serve(app, services, list, async ({ request, reply, access: { visibleIndexes }, query }) => {
+    const { offset, limit } = query
+    const end = Math.min(offset + limit, Number.MAX_SAFE_INTEGER)
+    const others = await gathered(request, cells, `/indexes?limit=${end}`)
     const visible = tasks
       .indexes()
       .filter(({ uid }) => visibleIndexes === null || matchesAny(visibleIndexes, uid))
-    const results = visible.slice(offset, offset + limit).map((entry) => indexView(engine, entry))
+    const from = others.length === 0 ? offset : 0
+    const results = visible.slice(from, end).map((entry) => indexView(engine, entry))
+    if (others.length > 0)
+      return sendJson(reply, mergedIndexes({ results, total: visible.length }, others, query))
     return sendJson(reply, { results, offset, limit, total: visible.length })
   })
 

@@ -12,8 +12,9 @@ import {
   text,
   warnings,
 } from '../answers/index.js'
+import { CELL_HEADER, gathered, mergedStats } from '../cells/index.js'
 import { recordUse } from '../metrics/index.js'
-import { serve } from '../operations/index.js'
+import { rawQuery, serve } from '../operations/index.js'
 import { Page } from '../page/index.js'
 import type { RouteServices, SearchRouteServices } from '../route-services.js'
 import { indexStats, outdatedIndexes, type StatsOptions, size, statsParameters } from '../views/index.js'
@@ -93,7 +94,7 @@ const readVerification = {
 
 /** Health, version, metrics, statistics and verification of the instance. */
 export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { tasks, version } = services
+  const { tasks, version, cells = null } = services
   const page = new Page()
   if (services.options.page) await app.register(page.routes)
 
@@ -149,14 +150,24 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       }
     }
     const replication = (await services.replicated?.figures()) ?? null
-    const shown = size(bytes, options.sizeFormat)
-    return sendJson(reply, {
-      databaseSize: shown,
-      usedDatabaseSize: shown,
+    const own = {
+      databaseSize: bytes,
+      usedDatabaseSize: bytes,
       lastUpdate,
       indexes: Object.fromEntries(indexes),
-      ...(replication !== null && { replication }),
       ...(damagedIndexes.length > 0 && { damagedIndexes: Object.fromEntries(damagedIndexes) }),
+    }
+    const others = await gathered(request, cells, `/stats?${rawQuery(request)}`)
+    const { damagedIndexes: damaged, ...stats } = others.length === 0 ? own : mergedStats(own, others)
+    // Another cell adds these sizes up.
+    const isPart = cells !== null && request.headers[CELL_HEADER] !== undefined
+    const format = isPart ? 'raw' : options.sizeFormat
+    return sendJson(reply, {
+      ...stats,
+      databaseSize: size(stats.databaseSize, format),
+      usedDatabaseSize: size(stats.usedDatabaseSize, format),
+      ...(replication !== null && { replication }),
+      ...(damaged !== undefined && { damagedIndexes: damaged }),
     })
   })
 

@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors/index.js'
-import { JsonText, jsonOf, u32 } from '../../operations/index.js'
+import { JsonText, jsonOf, u32, type Values } from '../../operations/index.js'
 import type { Page } from '../../tasks/index.js'
 import { batch, compaction, pageFrom, sendJson, sendJsonBytes, task, text } from '../answers/index.js'
+import { gathered, mergedByUid, passFiltered } from '../cells/index.js'
 import { serveTask, waitParameter } from '../following/index.js'
 import { recordUse, taskFacts } from '../metrics/index.js'
 import { type Call, param, rawQuery, serve } from '../operations/index.js'
@@ -15,7 +16,7 @@ import { filters, listParameters, taskFilter } from './task-filters.js'
 
 /** Tasks and the batches that ran them. */
 export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { tasks, features, options, waits, log, replicated } = services
+  const { tasks, features, options, waits, log, replicated, cells = null } = services
   serve(
     app,
     services,
@@ -29,7 +30,8 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
     },
     async ({ request, reply, access: { visibleIndexes }, query }) => {
       recordUse(services, request, 'tasksSeen', taskFacts(query))
-      return sendJsonBytes(reply, pageJson(await tasks.list(taskFilter(query, visibleIndexes), query)))
+      const own = tasks.list(taskFilter(query, visibleIndexes), query).then(pageJson)
+      return sendJsonBytes(reply, await merged(request, '/tasks', own, query))
     },
   )
 
@@ -94,6 +96,8 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
     },
     async (call) => {
       recordUse(services, call.request, 'tasksCanceled', taskFacts(call.query))
+      requireFilter(call.query)
+      if (await passFiltered(call.request, call.reply, cells, call.query)) return { passed: call.reply }
       const content = { kind: 'taskCancelation', ...(await matched(call)) } as const
       return tasks.enqueue({ indexUid: null, type: 'taskCancelation', content })
     },
@@ -112,6 +116,8 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
     },
     async (call) => {
       recordUse(services, call.request, 'tasksDeleted', taskFacts(call.query))
+      requireFilter(call.query)
+      if (await passFiltered(call.request, call.reply, cells, call.query)) return { passed: call.reply }
       const content = { kind: 'taskDeletion', ...(await matched(call)) } as const
       return tasks.enqueue({ indexUid: null, type: 'taskDeletion', content })
     },
@@ -156,8 +162,9 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       query: listParameters,
       answers: { 200: pageFrom(batch) },
     },
-    async ({ reply, access: { visibleIndexes }, query }) => {
-      return sendJsonBytes(reply, pageJson(await tasks.batches(taskFilter(query, visibleIndexes), query)))
+    async ({ request, reply, access: { visibleIndexes }, query }) => {
+      const own = tasks.batches(taskFilter(query, visibleIndexes), query).then(pageJson)
+      return sendJsonBytes(reply, await merged(request, '/batches', own, query))
     },
   )
 
@@ -179,6 +186,17 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
     },
   )
 
+  /** Merges a page of this cell with those of the others. */
+  async function merged(
+    request: FastifyRequest,
+    path: string,
+    own: Promise<string>,
+    paging: { readonly limit: number; readonly reverse: boolean },
+  ): Promise<string> {
+    const [page, others] = await Promise.all([own, gathered(request, cells, `${path}?${rawQuery(request)}`)])
+    return others.length === 0 ? page : mergedByUid(page, others, paging)
+  }
+
   /**
    * Returns the query string of a request to cancel or delete tasks, and the tasks that match it now. Tasks that match
    * later are not affected.
@@ -188,16 +206,19 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
     access,
     query,
   }: Call<typeof filters, undefined>): Promise<{ query: string; tasks: readonly number[] }> {
-    if (Object.values(query).every((value) => value === undefined)) {
-      const names = Object.keys(filters).map((name) => `\`${name}\``)
-      throw new ApiError(
-        'missing_task_filters',
-        `at least one filter must be given, of: ${names.join(', ')}; \`uids=*\` means all tasks`,
-      )
-    }
     const uids = await tasks.match(taskFilter(query, access.visibleIndexes))
     return { query: `?${rawQuery(request)}`, tasks: uids }
   }
+}
+
+/** @throws ApiError `missing_task_filters` */
+function requireFilter(query: Values<typeof filters>): void {
+  if (Object.values(query).some((value) => value !== undefined)) return
+  const names = Object.keys(filters).map((name) => `\`${name}\``)
+  throw new ApiError(
+    'missing_task_filters',
+    `at least one filter must be given, of: ${names.join(', ')}; \`uids=*\` means all tasks`,
+  )
 }
 
 /** Returns a page as JSON. Long details of its tasks or batches are JSON text already. */
