@@ -138,7 +138,7 @@ test('keys restrict the searches of other cells', async (t) => {
   const { a, b, one } = await filled(t)
   const uid = 'a5f27a4c-6a0b-4f7d-8d7e-6f1c3f9f0a11'
   const key = { uid, actions: ['search'], indexes: ['films', 'boats'], expiresAt: null }
-  const made = await Promise.all([a, b, one].map((server) => server.post('/keys', key)))
+  const made = await Promise.all([a, one].map((server) => server.post('/keys', key)))
   const headers = { authorization: `Bearer ${made[0]?.body.key}` }
   for (const federation of [undefined, {}])
     for (const uids of [
@@ -156,15 +156,14 @@ test('keys restrict the searches of other cells', async (t) => {
 })
 
 test('only another cell gets the values that hidden fields are sorted by', async (t) => {
-  const { a, b } = await filled(t)
-  const uid = 'a5f27a4c-6a0b-4f7d-8d7e-6f1c3f9f0a11'
-  const key = { uid, actions: ['search'], indexes: ['*'], expiresAt: null }
-  const [made] = [await b.post('/keys', key), await a.post('/keys', key)]
+  const { b } = await filled(t)
+  const key = { actions: ['search'], indexes: ['*'], expiresAt: null }
+  const made = await b.post('/keys', key)
   const body = { federation: {}, queries: [{ indexUid: 'books', sort: ['secret:asc'] }] }
   for (const proof of [{}, { 'x-siftd-cell-proof': 'forged' }, { 'x-siftd-cell-proof': masterKey }]) {
     const headers = { 'meili-proxy-search': 'true', 'x-siftd-cell': '1', ...proof }
     const asked = await b.post('/multi-search', body, {
-      headers: { ...headers, authorization: `Bearer ${made?.body.key}` },
+      headers: { ...headers, authorization: `Bearer ${made.body.key}` },
     })
     t.is(asked.status, 200)
     t.notRegex(asked.bytes.toString(), /weightedScoreValues/)

@@ -16,6 +16,7 @@ interface KnownPlacement {
 
 export interface CellServer extends TestServer {
   readonly known: KnownPlacement
+  readonly cells: Cells
 }
 
 export interface CellWorld {
@@ -53,7 +54,7 @@ export async function startCells(
     const cells = new Cells({ name, placement, peers, masterKey })
     const uidClass = { modulus: CELLS_MAX, rest: name === 'a' ? 0 : 1 }
     const server = await startServer(t, { masterKey, cells, uidClass, ...options, ...more })
-    const started = { ...server, known }
+    const started = { ...server, known, cells }
     servers.push(started)
     return started
   }

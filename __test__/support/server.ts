@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import type { ExecutionContext } from 'ava'
-import { openAuth } from '../../ts/auth/index.js'
+import { type KeyBook, openAuth } from '../../ts/auth/index.js'
 import { type EmbeddersSetup, type ModelsSetup, openEmbedders, openModels } from '../../ts/embedding/index.js'
 import { answersOf } from '../../ts/engine/answer-cache.js'
 import { BackgroundFaults, type Engine, openEngine } from '../../ts/engine/index.js'
@@ -132,6 +132,7 @@ export interface TestServer {
     readonly engine: Engine
     readonly tasks: Tasks
     readonly features: Features
+    readonly keys: KeyBook
     readonly directory: string
   }
   /** Stops the queue, the first step of a shutdown. */
@@ -268,6 +269,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
   const analysis = new AnalysisWatch({
     ...{ engine, tasks: queue.tasks, log, reindexes: reindexOnUpgrade },
   })
+  const auth = await openAuth({ masterKey: masterKey ?? null, store: queue.instance, now })
   const app = buildServer({
     analysis,
     engine: wrapped,
@@ -281,7 +283,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     tracer,
     embedders,
     rerankers,
-    auth: await openAuth({ masterKey: masterKey ?? null, store: queue.instance, now }),
+    auth,
     features: flags,
     options: { ...defaultHttpOptions, ...httpOptions },
     log: moduleLog(log, 'http'),
@@ -319,7 +321,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     await stop()
     if (given === undefined) await rm(directory, { recursive: true, force: true })
   })
-  const parts = { engine: wrapped, tasks: queue.tasks, features: flags, directory }
+  const parts = { engine: wrapped, tasks: queue.tasks, features: flags, keys: auth.keys, directory }
   return {
     ...clientOf(port, masterKey),
     parts,

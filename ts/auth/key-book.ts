@@ -1,4 +1,5 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { ApiError, clientMessages } from '../errors/index.js'
 import { withoutTrailing } from '../parse/index.js'
 import { isGlobal } from './actions.js'
@@ -111,6 +112,7 @@ export class KeyBook {
   /** Uids of keys that are being stored. They are already taken. */
   readonly #creating = new Set<string>()
   #lastMicros = 0
+  #changes = 0
 
   private constructor(store: KeyStore, masterKey: string | null) {
     this.#store = store
@@ -225,9 +227,49 @@ export class KeyBook {
     return updated
   }
 
+  /** Creates a key, or replaces the one with its uid. */
+  async put(key: NewKey & { readonly uid: string }): Promise<KeyRecord> {
+    const now = this.#now()
+    const createdAt = this.byUid(key.uid)?.createdAt ?? now
+    const record = { ...key, createdAt, updatedAt: now }
+    this.#changes++
+    await this.#store.putKey(record)
+    this.#remember(record)
+    return record
+  }
+
+  /** Number of changes by clients. */
+  get changes(): number {
+    return this.#changes
+  }
+
+  /**
+   * Makes these the keys of the instance. Writes only what differs. Stops at a change by a client, which is newer.
+   * @param changes number of changes before the records were read
+   */
+  async take(records: readonly KeyRecord[], changes: number): Promise<void> {
+    const wanted = new Map(records.map((record) => [record.uid, record]))
+    for (const { uid } of this.list()) {
+      if (wanted.has(uid)) continue
+      if (this.#changes !== changes) return
+      await this.#store.deleteKey(uid)
+      this.#forget(uid)
+    }
+    let isChanged = false
+    for (const record of wanted.values()) {
+      if (isDeepStrictEqual(this.byUid(record.uid), record)) continue
+      if (this.#changes !== changes) return
+      await this.#store.putKey(record)
+      isChanged = true
+    }
+    // Sorts them by their dates.
+    if (isChanged) await this.#read()
+  }
+
   /** @throws ApiError `api_key_not_found` */
   async delete(uidOrValue: string): Promise<void> {
     const { uid } = this.find(uidOrValue)
+    this.#changes++
     await this.#store.deleteKey(uid)
     this.#forget(uid)
   }

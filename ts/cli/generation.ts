@@ -4,6 +4,7 @@ import { openAuth } from '../auth/index.js'
 import {
   buildServer,
   type Cells,
+  copyKeys,
   type HttpLoops,
   type HttpOptions,
   QueryHistory,
@@ -151,6 +152,8 @@ export async function openGeneration(
         isServing = true
         queue.start()
         void analysis.start()
+        if (setup.cells !== null && options.masterKey !== null && follower === null)
+          closers.push(copyKeys(services.auth.keys, setup.cells, moduleLog(log, 'http')))
         if (options.scheduleSnapshot === null || follower !== null) return
         const end = scheduleSnapshots(queue.tasks, options.scheduleSnapshot, log)
         closers.push(() => Promise.resolve(end()))

@@ -1,5 +1,5 @@
 /** The HTTP server. */
-export { Cells } from './cells/index.js'
+export { Cells, copyKeys } from './cells/index.js'
 export { HttpLoops } from './loops/index.js'
 export { QueryHistory, QueryWatch } from './queries/index.js'
 export { buildServer } from './server.js'

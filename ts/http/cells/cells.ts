@@ -32,7 +32,7 @@ export interface CellsSetup {
 
 /** A call of another cell. */
 interface CellCall {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'DELETE'
   /** Path with its query string. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
@@ -49,6 +49,8 @@ export class Cells {
   readonly peers: CellsSetup['peers']
   readonly #placement: CellsSetup['placement']
   readonly #proof: string
+  /** Rights of calls that no client has caused. */
+  readonly asMaster: { readonly headers: Readonly<Record<string, string>> }
   /** Address → when a call of it failed. */
   readonly #failedAt = new Map<string, number>()
 
@@ -56,6 +58,7 @@ export class Cells {
     this.name = name
     this.peers = peers
     this.#placement = placement
+    this.asMaster = { headers: masterKey === null ? {} : { authorization: `Bearer ${masterKey}` } }
     this.#proof = createHmac('sha256', masterKey ?? '')
       .update('siftd cell')
       .digest('base64url')
@@ -91,6 +94,11 @@ export class Cells {
     )
   }
 
+  /** Name of the cell that has the keys. */
+  get home(): string {
+    return this.placement.home ?? this.name
+  }
+
   /** Names of the other cells. */
   get others(): readonly string[] {
     return Object.keys(this.placement.cells).filter((name) => name !== this.name)
@@ -122,7 +130,7 @@ export class Cells {
   }
 
   /**
-   * Calls a cell that only has to read, at its next address if one does not answer.
+   * Calls a cell with what may be sent again, at its next address if one does not answer.
    * @throws ApiError `bucket_unavailable` without an answer
    */
   async call(cell: string, { path, headers, ...call }: CellCall): Promise<OutboundAnswer> {

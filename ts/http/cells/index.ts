@@ -9,4 +9,5 @@ export {
   passFiltered,
   unreadable,
 } from './gather.js'
+export { copyKeys, sendKey } from './keys.js'
 export { passNamed, requireOwnIndexes, routeCells } from './route.js'

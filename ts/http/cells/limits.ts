@@ -9,3 +9,9 @@ export const QUOTED_MAX = 5
 
 /** Milliseconds for which a failed address of a cell is tried after the others. */
 export const FAILED_MS = 5_000
+
+/** Milliseconds between two comparisons of the keys of a cell with those of the home cell. */
+export const KEYS_MS = 10_000
+
+/** Keys that are read from the home cell at a time. */
+export const KEYS_PAGE = 1_000

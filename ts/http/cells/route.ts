@@ -17,16 +17,27 @@ export function routeCells(app: FastifyInstance, cells: Cells): void {
   app.addHook('preHandler', async (request, reply) => {
     const owner = ownerOf(request, cells)
     if (owner === null) return
+    if (isSentKey(request, cells)) return
     if (request.headers[CELL_HEADER] !== undefined) return requireOwn(request, reply, cells, owner)
     const cell = owner()
     if (cell !== cells.name) await passToCell(request, reply, cells, { cell, owner })
   })
 }
 
+/** Paths that the home cell answers. */
+const ofHome: ReadonlySet<string> = new Set(['/keys', '/keys/:key'])
+
+/** Returns true for a change of a key that the home cell sends to this one. */
+const isSentKey = (request: FastifyRequest, cells: Cells): boolean =>
+  ofHome.has(request.routeOptions.config.operation?.url ?? '') &&
+  ['POST', 'DELETE'].includes(request.method) &&
+  cells.hasSent(request)
+
 /** Returns a function that returns the cell of a request by the newest placement; null: any cell answers it. */
 function ownerOf(request: FastifyRequest, cells: Cells): (() => string) | null {
   const url = request.routeOptions.config.operation?.url
   if (url === undefined) return null
+  if (ofHome.has(url)) return () => cells.home
   if (ofTask.has(url)) {
     const uid = param(request, 'uid')
     return /^\d{1,10}$/.test(uid) ? () => cells.ofUid(Number(uid)) : null

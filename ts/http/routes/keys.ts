@@ -22,6 +22,7 @@ import {
   withoutTrailing,
 } from '../../operations/index.js'
 import { key as keyAnswer, pageOf, sendJson } from '../answers/index.js'
+import { sendKey } from '../cells/index.js'
 import { param, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 
@@ -117,6 +118,9 @@ const remove = {
 /** API keys, addressed by uid or by value. */
 export const keyRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { keys } = services.auth
+  const { cells = null } = services
+  /** True if the keys are those of another cell, which is the only one that changes them. */
+  const isCopy = (): boolean => cells !== null && cells.home !== cells.name
 
   serve(app, services, browse, ({ reply, query: { offset, limit } }) => {
     const all = keys.list()
@@ -128,17 +132,25 @@ export const keyRoutes: FastifyPluginAsync<RouteServices> = async (app, services
     sendJson(reply, keyView(keys, keys.find(param(request, 'key')))),
   )
 
-  serve(app, services, create, async ({ reply, body }) =>
-    sendJson(reply, keyView(keys, await keys.create(body)), 201),
-  )
+  serve(app, services, create, async ({ reply, body }) => {
+    if (isCopy()) return sendJson(reply, keyView(keys, await keys.put({ ...body, uid: body.uid ?? '' })), 201)
+    const record = await keys.create(body)
+    if (cells !== null) await sendKey(cells, { record })
+    return sendJson(reply, keyView(keys, record), 201)
+  })
 
   serve(app, services, update, async ({ request, reply, body: { name, description } }) => {
-    const updated = await keys.update(param(request, 'key'), { name, description })
-    return sendJson(reply, keyView(keys, updated))
+    const record = await keys.update(param(request, 'key'), { name, description })
+    if (cells !== null) await sendKey(cells, { record })
+    return sendJson(reply, keyView(keys, record))
   })
 
   serve(app, services, remove, async ({ request, reply }) => {
-    await keys.delete(param(request, 'key'))
+    const key = param(request, 'key')
+    if (isCopy() && keys.byUid(key) === null) return reply.code(204).send()
+    const { uid } = keys.find(key)
+    await keys.delete(uid)
+    if (cells !== null && !isCopy()) await sendKey(cells, { uid })
     return reply.code(204).send()
   })
 }
