@@ -184,3 +184,9 @@ test('indexes of several cells do not change in one task', async (t) => {
   ] as const)
     t.is((await server.settle(t, server.post('/swap-indexes', [{ indexes }]))).status, 'succeeded')
 })
+
+test('the metrics of a server have the version of its placement', async (t) => {
+  const { a, place } = await startCells(t, { features: ['metrics'] })
+  place((placement) => ({ ...placement, version: 7 }))
+  t.regex((await a.get('/metrics')).bytes.toString(), /^siftd_placement_version 7$/m)
+})

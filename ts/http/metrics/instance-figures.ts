@@ -51,7 +51,9 @@ export async function reportInstance(
 }
 
 /** Reports how far this server is ahead of its bucket or behind its leader. */
-export async function reportReplication({ replicated }: Measured, report: Report): Promise<void> {
+export async function reportReplication({ replicated, cells }: Measured, report: Report): Promise<void> {
+  if (cells)
+    report.gauge('siftd_placement_version', 'version of the placement in use', cells.placement.version)
   if (!replicated) return
   const { position, unsentTransactions, awaySeconds, staleSeconds } = await replicated.figures()
   if (position !== null) report.gauge('siftd_bucket_position', 'last record of the log', position)
