@@ -67,6 +67,26 @@ tests('two cells answer for all indexes, and the placement is changed by a comma
       while (!JSON.stringify(body).includes('estimatedTotalHits":1')) body = (await found()).body
       t.regex(JSON.stringify(body), new RegExp(title))
     }
+  const made = await call(b, 'POST', '/keys', { actions: ['search'], indexes: ['*'], expiresAt: null })
+  t.is(made.status, 201, JSON.stringify(made.body))
+  for (const { port } of [a, b]) {
+    const found = await fetch(`http://127.0.0.1:${port}/multi-search`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${made.body.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ federation: {}, queries: [{ indexUid: 'books' }, { indexUid: 'films' }] }),
+    })
+    t.is(((await found.json()) as { hits: unknown[] }).hits.length, 2)
+  }
+  // The leader of the other cell takes the keys of home on its own, too.
+  const keys = async (server: TestDaemon) => {
+    const answer = await fetch(`http://127.0.0.1:${server.port}/indexes/books`, {
+      headers: { authorization: `Bearer ${admin}`, 'x-siftd-cell': '1' },
+    })
+    return answer.status
+  }
+  const { results } = (await call(a, 'GET', '/keys')).body as { results: { name: string; key: string }[] }
+  const admin = results.find(({ name }) => name === 'Default Admin API Key')?.key
+  while ((await keys(b)) !== 200) await new Promise((resolve) => setTimeout(resolve, 200))
   const refused = await placement('set-index', 'films', 'b', '--key', key)
   t.deepEqual([refused.code, refused.errors.length], [1, 1])
   t.regex(refused.errors.join(), /the cell `a` has the index `films`/)

@@ -117,9 +117,9 @@ export class Cells {
     this.#failedAt.set(url, performance.now())
   }
 
-  /** Headers of a request to another cell. */
+  /** Headers of a request that is passed on to another cell. Only a request of this server itself has a proof. */
   get headers(): Readonly<Record<string, string>> {
-    return { [CELL_HEADER]: String(this.placement.version), [PROOF_HEADER]: this.#proof }
+    return { [CELL_HEADER]: String(this.placement.version) }
   }
 
   /** Returns true if another cell sent the request. */
@@ -139,7 +139,7 @@ export class Cells {
         const answer = await this.peers.call({
           ...call,
           url: `${url.replace(/\/$/, '')}${path}`,
-          headers: { ...headers, ...this.headers },
+          headers: { ...headers, ...this.headers, [PROOF_HEADER]: this.#proof },
           redirects: 'refused',
         })
         // The refusal asks the client to repeat the request, which then goes to the right cell.
