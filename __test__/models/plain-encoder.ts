@@ -1,15 +1,26 @@
 /**
- * A sentence encoder written for readability: one text at a time, in 64-bit floats, without a library. Source:
+ * A sentence encoder and a cross-encoder written for readability: one text at a time, in 64-bit floats, without a library. Source:
  * "Attention Is All You Need"; the papers and published configurations of BERT, RoBERTa and DistilBERT.
  */
-import { layerNames, type TinyModel, vocabulary } from './tiny-model.js'
+import { headNames, layerNames, type TinyModel, vocabulary } from './tiny-model.js'
 
 type Vector = readonly number[]
 type Matrix = readonly Vector[]
 
 /** Returns the token numbers of a text of known words, cut to the positions of the model. */
-export function tokensOf({ sizes, family }: TinyModel, text: string): readonly number[] {
-  const number = (word: string) => Math.max(vocabulary.indexOf(word), -1)
+export const tokensOf = (model: TinyModel, text: string): readonly number[] => [
+  number('[CLS]'),
+  ...piecesOf(text).slice(0, positionsOf(model) - 2),
+  number('[SEP]'),
+]
+
+/** Positions for tokens. */
+const positionsOf = ({ sizes, family }: TinyModel): number => sizes.positions - (family === 'roberta' ? 2 : 0)
+
+const number = (word: string): number => vocabulary.indexOf(word)
+
+/** Returns the token numbers of a text without special tokens. */
+function piecesOf(text: string): readonly number[] {
   const pieces = (word: string): readonly number[] => {
     if (number(word) >= 0) return [number(word)]
     for (let cut = word.length - 1; cut > 0; cut--) {
@@ -22,12 +33,58 @@ export function tokensOf({ sizes, family }: TinyModel, text: string): readonly n
     .toLowerCase()
     .split(' ')
     .filter((word) => word !== '')
-  const room = sizes.positions - (family === 'roberta' ? 2 : 0) - 2
-  return [number('[CLS]'), ...words.flatMap(pieces).slice(0, room), number('[SEP]')]
+  return words.flatMap(pieces)
+}
+
+/**
+ * Returns the tokens of a pair with their types. The longer text is cut first; of two that remain, the one that was
+ * longer keeps one token more. Source: the strategy `longest_first` of Hugging Face's tokenizers.
+ */
+function pairOf(model: TinyModel, query: string, document: string): readonly (readonly [number, number])[] {
+  const isRoberta = model.family === 'roberta'
+  const [first, second] = [[...piecesOf(query)], [...piecesOf(document)]]
+  const room = positionsOf(model) - (isRoberta ? 4 : 3)
+  const shorter = first.length <= second.length ? first : second
+  while (first.length + second.length > room) {
+    const cut = first.length === second.length ? shorter : first.length > second.length ? first : second
+    cut.pop()
+  }
+  const separators = isRoberta ? ['[SEP]', '[SEP]'] : ['[SEP]']
+  return [
+    ...[number('[CLS]'), ...first, ...separators.map(number)].map((token) => [token, 0] as const),
+    ...[...second, number('[SEP]')].map((token) => [token, isRoberta ? 0 : 1] as const),
+  ]
+}
+
+/** Returns the score of a document for a query, from 0 to 1. */
+export function pairScore(model: TinyModel, query: string, document: string): number {
+  const pair = pairOf(model, query, document)
+  const [first = []] = encoded(
+    model,
+    pair.map(([token]) => token),
+    pair.map(([, type]) => type),
+  )
+  const { dense, output } = headNames(model.family)
+  const layer = (name: string, state: Vector): Vector => {
+    const [matrix, bias] = [weight(model, `${name}.weight`).values, weight(model, `${name}.bias`).values]
+    return [...bias].map((shift, at) => {
+      const row = matrix.subarray(at * state.length, (at + 1) * state.length)
+      return dot([...row], state) + shift
+    })
+  }
+  const between = layer(dense, first).map((one) =>
+    model.family === 'distilbert' ? Math.max(one, 0) : Math.tanh(one),
+  )
+  const [logit = Number.NaN] = layer(output, between)
+  return 1 / (1 + Math.exp(-logit))
 }
 
 /** Returns the vector of each token. */
-export function encoded(model: TinyModel, tokens: readonly number[]): Matrix {
+export function encoded(
+  model: TinyModel,
+  tokens: readonly number[],
+  types: readonly number[] = tokens.map(() => 0),
+): Matrix {
   const { family, sizes } = model
   const rows = (name: string): Matrix => {
     const { shape, values } = weight(model, name)
@@ -47,10 +104,12 @@ export function encoded(model: TinyModel, tokens: readonly number[]): Matrix {
   const first = family === 'roberta' ? 2 : 0
   const word = rows('embeddings.word_embeddings.weight')
   const position = rows('embeddings.position_embeddings.weight')
-  const type = family === 'distilbert' ? zeros(sizes.hidden) : row('embeddings.token_type_embeddings.weight')
+  const type = family === 'distilbert' ? [zeros(sizes.hidden), zeros(sizes.hidden)] : rows(TYPES)
   let states = norm(
     'embeddings.LayerNorm',
-    tokens.map((token, at) => sum(sum(word[token] ?? [], position[first + at] ?? []), type)),
+    tokens.map((token, at) =>
+      sum(sum(word[token] ?? [], position[first + at] ?? []), type[types[at] ?? 0] ?? []),
+    ),
   )
   const size = sizes.hidden / sizes.heads
   for (let layer = 0; layer < sizes.layers; layer++) {
@@ -94,6 +153,8 @@ export function meanVector(model: TinyModel, text: string): Vector {
 /** Returns the vector of a text's first token. */
 export const firstVector = (model: TinyModel, text: string): Vector =>
   encoded(model, tokensOf(model, text))[0] ?? []
+
+const TYPES = 'embeddings.token_type_embeddings.weight'
 
 function weight({ weights }: TinyModel, name: string) {
   const found = weights.get(name)

@@ -1,4 +1,4 @@
-/** Creates small sentence models with random weights, as files of a folder. */
+/** Creates small models with random weights, as files of a folder: sentence models, and cross-encoders with a head. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
@@ -24,6 +24,7 @@ export interface Tensor {
 export interface TinyModel {
   readonly family: Family
   readonly sizes: Sizes
+  /** By name; those of the encoder without the prefix that models with a head have. */
   readonly weights: ReadonlyMap<string, Tensor>
   /** Path inside the folder → content. */
   readonly files: ReadonlyMap<string, Buffer>
@@ -67,11 +68,23 @@ export const layerNames = (family: Family, layer: number) => {
 }
 type LayerPart = 'query' | 'key' | 'value' | 'output' | 'attentionNorm' | 'widen' | 'narrow' | 'norm'
 
-/** Creates a model with `words` words. @param settings merged into its config.json */
+/** Names of the two layers of a head. */
+export const headNames = (family: Family): { readonly dense: string; readonly output: string } =>
+  ({
+    bert: { dense: 'pooler.dense', output: 'classifier' },
+    roberta: { dense: 'classifier.dense', output: 'classifier.out_proj' },
+    distilbert: { dense: 'pre_classifier', output: 'classifier' },
+  })[family]
+
+/**
+ * Creates a model with `words` words.
+ * @param settings merged into its config.json
+ * @param labels numbers that the head gives; 0: there is no head
+ */
 export function madeModel(
   family: Family,
   sizes: Sizes = tinySizes,
-  { seed = 7, words = vocabulary, settings = {}, pooling = null as object | null } = {},
+  { seed = 7, words = vocabulary, settings = {}, pooling = null as object | null, labels = 0 } = {},
 ): TinyModel {
   const random = seeded(seed)
   const weights = new Map<string, Tensor>()
@@ -101,10 +114,21 @@ export function madeModel(
     linear(names.narrow, sizes.intermediate, sizes.hidden)
     norm(names.norm)
   }
+  const encoder = new Set(weights.keys())
+  if (labels > 0) {
+    const { dense, output } = headNames(family)
+    linear(dense, sizes.hidden, sizes.hidden)
+    linear(output, sizes.hidden, labels)
+    // BERT's pooler is part of the encoder.
+    if (family === 'bert') for (const part of ['weight', 'bias']) encoder.add(`${dense}.${part}`)
+  }
+  const stored = [...weights].map(
+    ([name, tensor]) => [labels > 0 && encoder.has(name) ? `${family}.${name}` : name, tensor] as const,
+  )
   const files = new Map<string, Buffer>([
     ['config.json', json({ ...configOf(family, sizes, words.length), ...settings })],
-    ['tokenizer.json', json(tokenizerOf(words))],
-    ['model.safetensors', safetensors(weights)],
+    ['tokenizer.json', json(tokenizerOf(words, family))],
+    ['model.safetensors', safetensors(new Map(stored))],
   ])
   if (pooling !== null) files.set('1_Pooling/config.json', json(pooling))
   return { family, sizes, weights, files }
@@ -139,9 +163,12 @@ function configOf(family: Family, sizes: Sizes, words: number): object {
 }
 
 /** A WordPiece tokenizer in the format of the `tokenizers` library. */
-export function tokenizerOf(words: readonly string[]): object {
+export function tokenizerOf(words: readonly string[], family: Family = 'bert'): object {
   const special = (content: string) => ({ id: content, ids: [words.indexOf(content)], tokens: [content] })
-  const token = (id: string) => ({ SpecialToken: { id, type_id: 0 } })
+  const token = (id: string, type_id = 0) => ({ SpecialToken: { id, type_id } })
+  const text = (id: string, type_id = 0) => ({ Sequence: { id, type_id } })
+  // RoBERTa has one type, and two tokens between the texts of a pair.
+  const [type, between] = family === 'roberta' ? [0, ['[SEP]', '[SEP]']] : [1, ['[SEP]']]
   return {
     version: '1.0',
     truncation: null,
@@ -157,8 +184,11 @@ export function tokenizerOf(words: readonly string[]): object {
     pre_tokenizer: { type: 'BertPreTokenizer' },
     post_processor: {
       type: 'TemplateProcessing',
-      single: [token('[CLS]'), { Sequence: { id: 'A', type_id: 0 } }, token('[SEP]')],
-      pair: [{ Sequence: { id: 'A', type_id: 0 } }, { Sequence: { id: 'B', type_id: 1 } }],
+      single: [token('[CLS]'), text('A'), token('[SEP]')],
+      pair: [
+        ...[token('[CLS]'), text('A'), ...between.map((id) => token(id))],
+        ...[text('B', type), token('[SEP]', type)],
+      ],
       special_tokens: { '[CLS]': special('[CLS]'), '[SEP]': special('[SEP]') },
     },
     decoder: null,

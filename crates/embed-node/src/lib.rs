@@ -1,4 +1,4 @@
-//! The napi binding of local embedding models: decodes, calls and encodes.
+//! The napi binding of local models: decodes, calls and encodes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -9,6 +9,7 @@ use embed::{Failure, Pooling, Purpose, Threads};
 use napi::bindgen_prelude::{AsyncTask, Buffer, Uint8Array};
 use napi::{Env, Error, Result, Status, Task};
 use napi_derive::napi;
+use serde::Deserialize;
 
 /// Converts an error for JavaScript. Its code is `InvalidArg` for a model that cannot be used, `Cancelled` for a
 /// stopped call, and `GenericFailure` for a bug.
@@ -98,6 +99,56 @@ impl Task for Embedding {
     }
 }
 
+/// A cross-encoder being loaded on libuv's thread pool.
+pub struct CrossEncoderLoading {
+    folder: PathBuf,
+    threads: Threads,
+}
+
+#[napi]
+impl Task for CrossEncoderLoading {
+    type Output = embed::CrossEncoder;
+    type JsValue = CrossEncoder;
+
+    fn compute(&mut self) -> Result<Self::Output> {
+        guarded("loading a model", || embed::CrossEncoder::load(&self.folder, self.threads.clone()))
+    }
+
+    fn resolve(&mut self, _env: Env, model: Self::Output) -> Result<Self::JsValue> {
+        Ok(CrossEncoder { model: Arc::new(model) })
+    }
+}
+
+/// Documents being scored on libuv's thread pool.
+pub struct Scoring {
+    model: Arc<embed::CrossEncoder>,
+    request: Vec<u8>,
+    stop: Arc<AtomicBool>,
+}
+
+#[derive(Deserialize)]
+struct ScoringRequest {
+    query: String,
+    documents: Vec<String>,
+}
+
+#[napi]
+impl Task for Scoring {
+    type Output = Vec<f64>;
+    type JsValue = Buffer;
+
+    fn compute(&mut self) -> Result<Self::Output> {
+        let ScoringRequest { query, documents } =
+            serde_json::from_slice(&self.request).map_err(|error| Error::from_reason(error.to_string()))?;
+        guarded("a model", || self.model.score(&query, &documents, &self.stop))
+    }
+
+    fn resolve(&mut self, _env: Env, scores: Self::Output) -> Result<Self::JsValue> {
+        let bytes: Vec<u8> = scores.into_iter().flat_map(f64::to_ne_bytes).collect();
+        Ok(bytes.into())
+    }
+}
+
 /// The threads shared by all models.
 #[napi]
 pub struct Runtime {
@@ -106,7 +157,7 @@ pub struct Runtime {
 
 #[napi]
 impl Runtime {
-    /// Starts `threads` threads for documents and one for searches.
+    /// Starts `threads` threads for documents and one for searches. The first cross-encoder starts `threads` more.
     #[napi(constructor)]
     pub fn new(threads: u32) -> Result<Self> {
         let threads = Threads::start(threads as usize).map_err(Error::from_reason)?;
@@ -124,9 +175,15 @@ impl Runtime {
         };
         Ok(AsyncTask::new(Loading { folder: folder.into(), pooling, threads: self.threads.clone() }))
     }
+
+    /// Reads the cross-encoder in `folder`.
+    #[napi]
+    pub fn load_cross_encoder(&self, folder: String) -> AsyncTask<CrossEncoderLoading> {
+        AsyncTask::new(CrossEncoderLoading { folder: folder.into(), threads: self.threads.clone() })
+    }
 }
 
-/// A loaded model.
+/// A loaded sentence model.
 #[napi]
 pub struct Model {
     model: Arc<embed::Model>,
@@ -146,5 +203,22 @@ impl Model {
         let (model, stop) = (Arc::clone(&self.model), Arc::clone(&stop.flag));
         let purpose = if is_search { Purpose::Search } else { Purpose::Documents };
         AsyncTask::new(Embedding { model, texts: texts.to_vec(), purpose, stop })
+    }
+}
+
+/// A loaded cross-encoder.
+#[napi]
+pub struct CrossEncoder {
+    model: Arc<embed::CrossEncoder>,
+}
+
+#[napi]
+impl CrossEncoder {
+    /// Scores documents for a query, from 0 to 1. `request`: JSON, `{"query": "…", "documents": ["…"]}`. Returns 64-bit
+    /// floats in the machine's order, one per document.
+    #[napi]
+    pub fn score(&self, request: Uint8Array, stop: &StopFlag) -> AsyncTask<Scoring> {
+        let (model, stop) = (Arc::clone(&self.model), Arc::clone(&stop.flag));
+        AsyncTask::new(Scoring { model, request: request.to_vec(), stop })
     }
 }

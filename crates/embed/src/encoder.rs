@@ -11,25 +11,26 @@ use candle_nn::ops::{layer_norm, softmax_last_dim};
 
 use crate::config::{Activation, Config, Family};
 use crate::error::{Failure, Result};
+use crate::tokens::Tokenized;
 use crate::weights::Weights;
 
-type TensorResult = candle_core::Result<Tensor>;
+pub type TensorResult = candle_core::Result<Tensor>;
 
 /// A matrix, and the bias added to its products.
-struct Linear {
+pub struct Linear {
     /// Transposed: inputs × outputs.
     weight: Tensor,
     bias: Tensor,
 }
 
 impl Linear {
-    fn load(weights: &mut Weights, name: &str, inputs: usize, outputs: usize) -> Result<Self> {
+    pub fn load(weights: &mut Weights, name: &str, inputs: usize, outputs: usize) -> Result<Self> {
         let weight = weights.tensor(&format!("{name}.weight"), &[outputs, inputs])?;
         let bias = weights.tensor(&format!("{name}.bias"), &[outputs])?;
         Ok(Self { weight: weight.t().map_err(Failure::of_weights)?, bias })
     }
 
-    fn forward(&self, input: &Tensor) -> TensorResult {
+    pub fn forward(&self, input: &Tensor) -> TensorResult {
         input.matmul(&self.weight)?.broadcast_add(&self.bias)
     }
 }
@@ -150,31 +151,36 @@ impl Layer {
 pub struct Encoder {
     config: Config,
     words: Tensor,
-    /// Position weights, plus those of token types if the model has any: all tokens have the first type.
+    /// Position weights, plus those of the token type if the model has any: `tokens` rows per type.
     positions: Tensor,
+    /// Token types with rows in `positions`.
+    types: usize,
     norm: Norm,
     layers: Vec<Layer>,
 }
 
 impl Encoder {
     /// Reads the weights described by `config`.
-    pub fn load(weights: &mut Weights, config: Config) -> Result<Self> {
+    ///
+    /// `types_max`: token types that texts will have, at least one. Types beyond those of the model are read as the
+    /// first.
+    pub fn load(weights: &mut Weights, config: Config, types_max: usize) -> Result<Self> {
         let Config { hidden, first_position, tokens, .. } = config;
+        let types = config.types.clamp(1, types_max);
         let words = weights.tensor("embeddings.word_embeddings.weight", &[config.vocabulary, hidden])?;
         let positions =
             weights.tensor("embeddings.position_embeddings.weight", &[config.positions, hidden])?;
         let mut positions = positions.narrow(0, first_position, tokens).map_err(Failure::of_weights)?;
         if config.types > 0 {
-            let types = weights.tensor("embeddings.token_type_embeddings.weight", &[config.types, hidden])?;
-            positions = types
-                .narrow(0, 0, 1)
-                .and_then(|first| positions.broadcast_add(&first))
-                .map_err(Failure::of_weights)?;
+            let rows = weights.tensor("embeddings.token_type_embeddings.weight", &[config.types, hidden])?;
+            let by_type: candle_core::Result<Vec<Tensor>> =
+                (0..types).map(|kind| positions.broadcast_add(&rows.narrow(0, kind, 1)?)).collect();
+            positions = by_type.and_then(|by_type| Tensor::cat(&by_type, 0)).map_err(Failure::of_weights)?;
         }
         let norm = Norm::load(weights, "embeddings.LayerNorm", &config)?;
         let layers =
             (0..config.layers).map(|number| Layer::load(weights, &config, number)).collect::<Result<_>>()?;
-        Ok(Self { config, words, positions, norm, layers })
+        Ok(Self { config, words, positions, types, norm, layers })
     }
 
     /// Components of a vector.
@@ -182,12 +188,12 @@ impl Encoder {
         self.config.hidden
     }
 
-    /// Returns the vectors of all tokens by text, including padding: each text has as many tokens as the longest.
+    /// Returns the vectors of all tokens, including padding: texts × tokens of the longest text × components.
     ///
     /// # Errors
     /// `Stopped` after the current layer, once `stop` is set.
-    pub fn forward(&self, texts: &[&[u32]], stop: &AtomicBool) -> Result<Vec<f32>> {
-        let longest = texts.iter().map(|ids| ids.len()).max().unwrap_or(0);
+    pub fn forward(&self, texts: &[&Tokenized], stop: &AtomicBool) -> Result<Tensor> {
+        let longest = texts.iter().map(|text| text.ids.len()).max().unwrap_or(0);
         let mut states = self.embedded(texts, longest).map_err(Failure::of_weights)?;
         let mask = mask(texts, longest).map_err(Failure::of_weights)?;
         for layer in &self.layers {
@@ -197,30 +203,45 @@ impl Encoder {
             let next = layer.forward(&states, texts.len(), mask.as_ref(), &self.config);
             states = next.map_err(Failure::of_weights)?;
         }
-        states.flatten_all().and_then(|all| all.to_vec1()).map_err(Failure::of_weights)
+        states.reshape((texts.len(), longest, self.config.hidden)).map_err(Failure::of_weights)
     }
 
-    fn embedded(&self, texts: &[&[u32]], longest: usize) -> TensorResult {
+    fn embedded(&self, texts: &[&Tokenized], longest: usize) -> TensorResult {
         let mut ids = Vec::with_capacity(texts.len() * longest);
         for text in texts {
-            ids.extend_from_slice(text);
+            ids.extend_from_slice(&text.ids);
             // Any token works, because the mask hides it.
-            ids.resize(ids.len() + longest - text.len(), 0);
+            ids.resize(ids.len() + longest - text.ids.len(), 0);
         }
         let words = self.words.embedding(&Tensor::new(ids, &Device::Cpu)?)?;
         let words = words.reshape((texts.len(), longest, self.config.hidden))?;
-        let placed = words.broadcast_add(&self.positions.narrow(0, 0, longest)?)?;
+        let placed = match self.types {
+            1 => words.broadcast_add(&self.positions.narrow(0, 0, longest)?)?,
+            _ => (words + self.placed(texts, longest)?)?,
+        };
         self.norm.forward(&placed)?.flatten(0, 1)
+    }
+
+    /// Returns the rows of `positions` for all tokens, by their types.
+    fn placed(&self, texts: &[&Tokenized], longest: usize) -> TensorResult {
+        let row = |text: &Tokenized, at: usize| match text.types.get(at).copied().unwrap_or(0) as usize {
+            kind if kind < self.types => kind * self.config.tokens + at,
+            _ => at,
+        };
+        let rows: Vec<u32> =
+            texts.iter().flat_map(|text| (0..longest).map(|at| row(text, at) as u32)).collect();
+        let placed = self.positions.embedding(&Tensor::new(rows, &Device::Cpu)?)?;
+        placed.reshape((texts.len(), longest, self.config.hidden))
     }
 }
 
 /// Returns the values to add to attention scores so that padding is ignored; None: there is no padding.
-fn mask(texts: &[&[u32]], longest: usize) -> candle_core::Result<Option<Tensor>> {
-    if texts.iter().all(|ids| ids.len() == longest) {
+fn mask(texts: &[&Tokenized], longest: usize) -> candle_core::Result<Option<Tensor>> {
+    if texts.iter().all(|text| text.ids.len() == longest) {
         return Ok(None);
     }
-    let hidden = |ids: &&[u32]| {
-        let length = ids.len();
+    let hidden = |text: &&Tokenized| {
+        let length = text.ids.len();
         (0..longest).map(move |at| if at < length { 0.0 } else { f32::NEG_INFINITY })
     };
     let added: Vec<f32> = texts.iter().flat_map(hidden).collect();

@@ -14,7 +14,7 @@ pub enum Failure {
         reason: String,
     },
     /// The caller asked to stop.
-    #[error("the embedding was stopped")]
+    #[error("the call was stopped")]
     Stopped,
 }
 
@@ -28,6 +28,11 @@ impl Failure {
     /// A failure while computing with weights of the right shapes.
     pub(crate) fn of_weights(reason: impl ToString) -> Self {
         Self::Model { file: crate::files::WEIGHTS.to_owned(), reason: reason.to_string() }
+    }
+
+    /// A failure of weights that are too large to compute with.
+    pub(crate) fn not_finite() -> Self {
+        Self::of_weights("its weights make numbers that are not finite")
     }
 }
 

@@ -1,31 +1,36 @@
-//! Computes vectors of texts with sentence models.
+//! Computes vectors of texts with sentence models, and scores of documents for a query with cross-encoders.
 //!
 //! Independent of indexes, Node and the source of models. A model consists of `config.json`, `tokenizer.json`,
 //! `model.safetensors` and optionally `1_Pooling/config.json`. The files are not trusted: their claims are checked
 //! before memory is allocated for them.
 
+mod batches;
 mod config;
+mod cross_encoder;
 mod encoder;
 mod error;
 mod files;
 mod growth;
+mod head;
 mod limits;
 mod pooling;
+mod threads;
 mod tokens;
 mod weights;
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rayon::prelude::*;
 
-use config::{Family, read_config, read_pooling};
+use batches::in_batches;
+use config::{read_config, read_pooling};
+pub use cross_encoder::CrossEncoder;
 use encoder::Encoder;
 pub use error::{Failure, Result};
-use limits::BATCH_TOKENS;
 pub use pooling::Pooling;
-use tokens::Tokens;
+pub use threads::Threads;
+use tokens::{Tokenized, Tokens, Unit};
 use weights::Weights;
 
 /// The purpose of embedding texts.
@@ -37,34 +42,7 @@ pub enum Purpose {
     Search,
 }
 
-/// The threads shared by all models of a process.
-#[derive(Clone)]
-pub struct Threads {
-    documents: Arc<rayon::ThreadPool>,
-    searches: Arc<rayon::ThreadPool>,
-}
-
-impl Threads {
-    /// Starts `count` threads for documents, at least one, and one for searches.
-    ///
-    /// # Errors
-    /// If the system cannot start them.
-    pub fn start(count: usize) -> std::result::Result<Self, String> {
-        // Threads work on different texts. Splitting each matrix product as well was slower by up to a quarter.
-        gemm::set_threading_threshold(usize::MAX);
-        let pool = |count: usize, name: &'static str| {
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(count)
-                .thread_name(move |number| format!("{name}-{number}"))
-                .build()
-                .map(Arc::new)
-                .map_err(|error| error.to_string())
-        };
-        Ok(Self { documents: pool(count.max(1), "embed")?, searches: pool(1, "embed-search")? })
-    }
-}
-
-/// A loaded model.
+/// A loaded sentence model.
 pub struct Model {
     encoder: Encoder,
     tokens: Tokens,
@@ -80,20 +58,14 @@ impl Model {
     /// # Errors
     /// `Model` with the name of the file.
     pub fn load(folder: &Path, pooling: Option<Pooling>, threads: Threads) -> Result<Self> {
-        let config = read_config(&folder.join("config.json"))?;
+        let config = read_config(&folder.join(files::CONFIG))?;
         let pooling = match pooling {
             Some(pooling) => pooling,
             None => read_pooling(&folder.join("1_Pooling").join("config.json"))?,
         };
-        let tokens = Tokens::load(&folder.join("tokenizer.json"), &config)?;
-        let prefixes: &[&str] = match config.family {
-            Family::Bert => &["", "bert."],
-            Family::Roberta => &["", "roberta."],
-            Family::DistilBert => &["", "distilbert."],
-        };
-        let mut weights =
-            Weights::open(&folder.join(files::WEIGHTS), prefixes, "embeddings.word_embeddings.weight")?;
-        Ok(Self { encoder: Encoder::load(&mut weights, config)?, tokens, pooling, threads })
+        let tokens = Tokens::load(&folder.join(files::TOKENIZER), &config, Unit::Single)?;
+        let mut weights = Weights::of_model(folder, &config)?;
+        Ok(Self { encoder: Encoder::load(&mut weights, config, 1)?, tokens, pooling, threads })
     }
 
     /// Components of each vector.
@@ -123,63 +95,29 @@ impl Model {
         let dimensions = self.dimensions();
         let tokens =
             texts.par_iter().map(|text| self.tokens.of(text.as_ref())).collect::<Result<Vec<_>>>()?;
-        let total: usize = tokens.iter().map(Vec::len).sum();
-        let share = total.div_ceil(rayon::current_num_threads());
-        let made = batches(&tokens, share.min(BATCH_TOKENS))
-            .into_par_iter()
-            .map(|batch| self.embed_batch(&batch, &tokens, stop).map(|vectors| (batch, vectors)))
-            .collect::<Result<Vec<_>>>()?;
+        let made = in_batches(&tokens, |batch| self.embed_batch(batch, stop))?;
         let mut all = vec![0.0; texts.len() * dimensions];
-        for (batch, vectors) in &made {
-            for (text, vector) in batch.iter().zip(vectors) {
-                all[text * dimensions..][..dimensions].copy_from_slice(vector);
-            }
+        for (text, vector) in made {
+            all[text * dimensions..][..dimensions].copy_from_slice(&vector);
         }
         Ok(all)
     }
 
-    fn embed_batch(&self, batch: &[usize], tokens: &[Vec<u32>], stop: &AtomicBool) -> Result<Vec<Vec<f32>>> {
+    fn embed_batch(&self, texts: &[&Tokenized], stop: &AtomicBool) -> Result<Vec<Vec<f32>>> {
         let dimensions = self.dimensions();
-        let texts: Vec<&[u32]> = batch.iter().map(|text| tokens[*text].as_slice()).collect();
-        let states = self.encoder.forward(&texts, stop)?;
+        let states = self.encoder.forward(texts, stop)?;
+        let states: Vec<f32> =
+            states.flatten_all().and_then(|all| all.to_vec1()).map_err(Failure::of_weights)?;
         let padded = states.len() / texts.len();
         let vectors = texts.iter().zip(states.chunks_exact(padded));
         vectors
-            .map(|(ids, states)| {
-                let vector = self.pooling.pooled(&states[..ids.len() * dimensions], dimensions);
+            .map(|(text, states)| {
+                let vector = self.pooling.pooled(&states[..text.ids.len() * dimensions], dimensions);
                 match vector.iter().all(|component| component.is_finite()) {
                     true => Ok(vector),
-                    false => Err(Failure::of_weights("its weights make numbers that are not finite")),
+                    false => Err(Failure::not_finite()),
                 }
             })
             .collect()
-    }
-}
-
-/// Groups texts to compute together, given by index in `tokens`. Texts of a batch have similar lengths, to keep padding
-/// small, and at most `max` tokens in total, unless a single text has more. Texts without tokens are left out.
-fn batches(tokens: &[Vec<u32>], max: usize) -> Vec<Vec<usize>> {
-    let mut places: Vec<usize> = (0..tokens.len()).filter(|at| !tokens[*at].is_empty()).collect();
-    places.sort_by_key(|at| std::cmp::Reverse(tokens[*at].len()));
-    let mut batches: Vec<Vec<usize>> = Vec::new();
-    for at in places {
-        match batches.last_mut() {
-            // The first text is the longest.
-            Some(batch) if (batch.len() + 1) * tokens[batch[0]].len() <= max => batch.push(at),
-            _ => batches.push(vec![at]),
-        }
-    }
-    batches
-}
-
-#[cfg(test)]
-mod tests {
-    use super::batches;
-
-    #[test]
-    fn batches_hold_texts_of_similar_lengths_and_no_texts_without_tokens() {
-        let of_length = |length: usize| vec![7; length];
-        let tokens: Vec<_> = [300, 2000, 0, 310, 290, 8].map(of_length).into();
-        assert_eq!(batches(&tokens, 1024), [vec![1], vec![3, 0, 4], vec![5]]);
     }
 }

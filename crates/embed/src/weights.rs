@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use candle_core::{DType, Device, Tensor};
 use safetensors::tensor::{Dtype, Metadata};
 
+use crate::config::{Config, Family};
 use crate::error::{Failure, Result};
+use crate::files::WEIGHTS;
 use crate::limits::HEADER_BYTES_MAX;
 
 /// An open file of weights.
@@ -25,8 +27,18 @@ pub struct Weights {
 }
 
 impl Weights {
+    /// Opens the weights in the folder of a model. Those of a model with a head have the prefix of its family.
+    pub fn of_model(folder: &Path, config: &Config) -> Result<Self> {
+        let prefixes: &[&str] = match config.family {
+            Family::Bert => &["", "bert."],
+            Family::Roberta => &["", "roberta."],
+            Family::DistilBert => &["", "distilbert."],
+        };
+        Self::open(&folder.join(WEIGHTS), prefixes, "embeddings.word_embeddings.weight")
+    }
+
     /// Opens a file. Names have the prefix from `prefixes` with which the tensor `known` exists.
-    pub fn open(path: &Path, prefixes: &[&'static str], known: &str) -> Result<Self> {
+    fn open(path: &Path, prefixes: &[&'static str], known: &str) -> Result<Self> {
         let wrong = |reason: String| Failure::of(path, reason);
         let io = |error: std::io::Error| Failure::of(path, error);
         let mut file = File::open(path).map_err(io)?;
@@ -80,8 +92,18 @@ impl Weights {
             .map_err(|error| wrong(error.to_string()))
     }
 
+    /// The same file, with names without a prefix.
+    pub fn unprefixed(self) -> Self {
+        Self { prefix: "", ..self }
+    }
+
+    /// Returns the shape of the tensor `name`; None: it does not exist.
+    pub fn shape(&self, name: &str) -> Option<&[usize]> {
+        self.metadata.info(&format!("{}{name}", self.prefix)).map(|info| info.shape.as_slice())
+    }
+
     /// Returns true if the tensor `name` exists.
     pub fn has(&self, name: &str) -> bool {
-        self.metadata.info(&format!("{}{name}", self.prefix)).is_some()
+        self.shape(name).is_some()
     }
 }

@@ -24,3 +24,6 @@ export const LOCK_STALE_MS = 30_000
 
 /** Models that are kept in memory. The least recently used is unloaded. */
 export const LOADED_MODELS_MAX = 4
+
+/** Rankings that may wait for others. Further ones are refused: they would hardly end in time, and hold documents. */
+export const RANKINGS_WAITING_MAX = 32
