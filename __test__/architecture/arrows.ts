@@ -18,9 +18,9 @@ export const tsModules: ModuleTable = {
   auth: ['settings', 'parse', 'errors'],
   embedding: ['outbound', 'engine', 'settings', 'parse', 'errors'],
   sqlite: ['errors'],
-  reranking: ['outbound', 'settings', 'parse', 'errors'],
-  tracing: ['embedding', 'engine', 'outbound', 'parse'],
-  tasks: ['sqlite', 'embedding', 'engine', 'launch', 'settings', 'parse', 'errors'],
+  reranking: ['embedding', 'outbound', 'settings', 'parse', 'errors'],
+  tracing: ['reranking', 'embedding', 'engine', 'outbound', 'parse'],
+  tasks: ['sqlite', 'reranking', 'embedding', 'engine', 'launch', 'settings', 'parse', 'errors'],
   instance: [
     ...[
       'tasks',
@@ -87,6 +87,7 @@ export const tsModules: ModuleTable = {
       'replication',
       'tasks',
       'auth',
+      'reranking',
       'embedding',
       'outbound',
       'engine',

@@ -119,6 +119,21 @@ test('a search is a trace: its route, its wait, the engine with its stages, and 
     t.true(steps.includes(`  ${name}`), steps.join('\n'))
 })
 
+test('a ranking is a span with the source of the reranker, and its call below', async (t) => {
+  const { server, provider, sent } = await world(t)
+  const m = { source: 'tei', url: `${provider.url}/rerank`, timeoutMs: 30_000 }
+  await server.settle(t, server.patch('/indexes/films/settings', { rerankers: { m } }))
+  await server.settle(t, server.post('/indexes/films/documents', [{ id: 1, title: 'solaris' }]))
+  await server.post('/indexes/films/search', { q: 'solaris', rerank: { model: 'm' } }, traced('01'))
+  const spans = (await sent()).filter(({ traceId }) => traceId === TRACE)
+  t.deepEqual(
+    drawn(spans, PARENT).filter((line) => line.includes('rerank')),
+    ['  rerank', '    reranking POST'],
+  )
+  const ranking = spans.find(({ name }) => name === 'rerank')!
+  t.is(attribute(ranking, 'siftd.reranker.source'), 'tei')
+})
+
 test('a caller decides for its trace; malformed headers are ignored; failures are marked', async (t) => {
   const { server, sent } = await world(t, { tracing: { sampleRatio: 0 } })
   await server.get('/health', traced('00'))

@@ -118,3 +118,19 @@ test('rerankers are copied without masked secrets, which are named', async (t) =
   t.deepEqual(sent, [{ rerankers: { m: { source: 'jina', headers: { a: 'b' } } } }])
   t.regex(remarks.join(), /reranker `m` needs apiKey, headers\.x-key again.*settings\/rerankers$/)
 })
+
+test('rerankers with a model inside the source are not copied, which is said', async (t) => {
+  const from = fakePeer(() => ({ results: [], total: 0 }))
+  const local = { source: 'huggingFace', model: 'org/tiny' }
+  const sent: unknown[] = []
+  const to = fakePeer((method, _path, body) =>
+    method === 'GET' ? { status: 'succeeded' } : { taskUid: sent.push(body) },
+  )
+  const target = { rerankers: {} }
+  const both = { rerankers: { local, tei: { source: 'tei', url: 'http://a' } } }
+  const { remarks } = await copySettings('films', { from, source: both, to, target })
+  t.deepEqual(sent, [{ rerankers: { tei: { source: 'tei', url: 'http://a' } } }])
+  t.regex(remarks.join(), /reranker `local` runs a model inside the source.*settings\/rerankers$/)
+  const only = await copySettings('films', { from, source: { rerankers: { local } }, to, target })
+  t.deepEqual([sent.length, only.sent], [1, []])
+})

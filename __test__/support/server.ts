@@ -33,6 +33,7 @@ import {
   tracedEmbedders,
   tracedEngine,
   tracedOutbound,
+  tracedRerankers,
 } from '../../ts/tracing/index.js'
 import { exporterOver } from '../../ts/transfer/index.js'
 import { nativeEngine } from './requirements.js'
@@ -230,11 +231,13 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     ...embedding,
   })
   const embedders = tracer === null ? opened : tracedEmbedders(opened, tracer)
-  const rerankers = openRerankers(
-    calls('reranking'),
-    { apiKey: null, url: null, model: 'model', ...personalization },
-    async () => undefined,
-  )
+  const openedRerankers = openRerankers({
+    outbound: calls('reranking'),
+    models,
+    personalization: { apiKey: null, url: null, model: 'model', ...personalization },
+    wait: async () => undefined,
+  })
+  const rerankers = tracer === null ? openedRerankers : tracedRerankers(openedRerankers, tracer)
   const queue = await openTasks({
     directory,
     engine: queueEngine(tracer === null ? engine : tracedEngine(engine, tracer)),
@@ -257,6 +260,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
       instanceUid: '5e0a3f0c-6f3b-4f5e-9b52-0d5f6f0f7c11',
     }),
     embedders,
+    rerankers,
   })
   const webhooks = await openWebhooks({
     store: queue.webhooks,

@@ -54,7 +54,7 @@ export const otherRows: readonly SettingRow[] = [
   row('faceting', 'Faceting', 'json', 'Number and order of values'),
   row('pagination', 'Pagination', 'json', 'Maximum number of hits'),
   row('foreignKeys', 'Foreign keys', 'json', 'Fields with ids of documents in other indexes'),
-  row('rerankers', 'Rerankers', 'json', 'Services that order the first hits. Only in siftd'),
+  row('rerankers', 'Rerankers', 'json', 'Models that order the first hits. Only in siftd'),
   row('chat', 'Chat', 'json', 'How a language model uses the index'),
 ]
 

@@ -94,8 +94,9 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     closers.push(() => tracing.close())
     const embedding = openEmbedding({ options, version, cores, log, wrapOutbound: tracing.outbound })
     closers.push(() => embedding.close())
-    const { outbound, rerankers } = embedding
+    const { outbound } = embedding
     const embedders = tracing.embedders(embedding.embedders)
+    const rerankers = tracing.rerankers(embedding.rerankers)
     const engine = {
       engine: options.engine,
       indexingMemoryBytes: indexingMemoryBytes(options),
@@ -130,6 +131,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
         dumpDirectory: options.dumpDir,
         snapshots: { directory: options.snapshotDir, keptMax: options.snapshotsKept },
         embedders,
+        rerankers,
       })
     const end = new AbortController()
     let nextRole: StartRole = 'follower'

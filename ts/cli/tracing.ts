@@ -5,6 +5,7 @@ import type { Engine } from '../engine/index.js'
 import type { EngineRequest, InstanceRequest } from '../instance/index.js'
 import type { LaunchOptions } from '../launch/index.js'
 import { type Outbound, openOutbound } from '../outbound/index.js'
+import type { Rerankers } from '../reranking/index.js'
 import { type Logger, moduleLog } from '../telemetry/index.js'
 import type { CallPurpose, Tracer } from '../tracing/index.js'
 
@@ -13,6 +14,7 @@ export interface Tracing {
   readonly tracer: Tracer | null
   outbound(outbound: Outbound, purpose: CallPurpose): Outbound
   embedders(embedders: Embedders): Embedders
+  rerankers(rerankers: Rerankers): Rerankers
   /** For opening an instance. */
   readonly engine: Pick<EngineRequest, 'wrapEngine'>
   readonly batches: Pick<InstanceRequest, 'aroundBatch'>
@@ -23,6 +25,7 @@ const off: Tracing = {
   ...{ tracer: null, engine: {}, batches: {} },
   outbound: (outbound) => outbound,
   embedders: (embedders) => embedders,
+  rerankers: (rerankers) => rerankers,
   close: async () => undefined,
 }
 
@@ -31,9 +34,8 @@ export async function openTracing(
   { version, log }: { readonly version: string; readonly log: Logger },
 ): Promise<Tracing> {
   if (endpoint === null) return off
-  const { Tracer, tracedBatch, tracedEmbedders, tracedEngine, tracedOutbound } = await import(
-    '../tracing/index.js'
-  )
+  const { Tracer, tracedBatch, tracedEmbedders, tracedEngine, tracedOutbound, tracedRerankers } =
+    await import('../tracing/index.js')
   // The operator chooses the address, so it may be in a private network.
   const outbound = openOutbound({ allowedNetworks: 'any' })
   const lines = moduleLog(log, 'instance')
@@ -51,6 +53,7 @@ export async function openTracing(
     tracer,
     outbound: (wrapped, purpose) => tracedOutbound(wrapped, tracer, purpose),
     embedders: (embedders) => tracedEmbedders(embedders, tracer),
+    rerankers: (rerankers) => tracedRerankers(rerankers, tracer),
     engine: { wrapEngine: (engine: Engine) => tracedEngine(engine, tracer) },
     batches: { aroundBatch: (batch, run) => tracedBatch(tracer, batch, run) },
     async close() {

@@ -100,6 +100,7 @@ async function openWith(
     dumpDirectory: options.dumpDir,
     snapshots: { directory: options.snapshotDir, keptMax: options.snapshotsKept },
     embedders,
+    rerankers,
     log,
   }).catch(async (error: unknown) => {
     await embedding.close()

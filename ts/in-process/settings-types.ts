@@ -49,10 +49,11 @@ export interface Embedder {
 
 /** A reranker. Fields depend on its source: docs/reranking.md. */
 export interface Reranker {
-  readonly source?: 'cohere' | 'jina' | 'voyage' | 'tei' | 'rest'
+  readonly source?: 'cohere' | 'jina' | 'voyage' | 'tei' | 'rest' | 'huggingFace'
   readonly url?: string | null
   readonly apiKey?: string | null
   readonly model?: string | null
+  readonly revision?: string | null
   readonly headers?: Readonly<Record<string, string>> | null
   readonly documentTemplate?: string | null
   readonly documentTemplateMaxBytes?: number | null

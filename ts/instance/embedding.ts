@@ -57,10 +57,14 @@ export function openEmbedding({
   return {
     outbound,
     embedders,
-    rerankers: openRerankers(wrapOutbound(outbound, 'reranking'), {
-      apiKey: options.experimentalPersonalizationApiKey,
-      url: options.experimentalPersonalizationUrl,
-      model: options.experimentalPersonalizationModel,
+    rerankers: openRerankers({
+      outbound: wrapOutbound(outbound, 'reranking'),
+      models,
+      personalization: {
+        apiKey: options.experimentalPersonalizationApiKey,
+        url: options.experimentalPersonalizationUrl,
+        model: options.experimentalPersonalizationModel,
+      },
     }),
     async close() {
       models.close()

@@ -9,6 +9,7 @@ import {
   type WrapEngine,
 } from '../engine/index.js'
 import { LaunchError, type LaunchErrorCode } from '../launch/index.js'
+import type { Rerankers } from '../reranking/index.js'
 import {
   type AroundBatch,
   DirectoryInUseError,
@@ -84,6 +85,7 @@ export interface InstanceRequest extends EngineRequest {
   readonly snapshots?: { readonly directory: string; readonly keptMax: number }
   /** Absent: tasks with documents that need vectors fail with an error code. */
   readonly embedders?: Embedders
+  readonly rerankers?: Rerankers
   /** Runs each batch, to observe it. Absent: nothing does. */
   readonly aroundBatch?: AroundBatch
 }
@@ -214,6 +216,7 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
         }),
       }),
       embedders: request.embedders,
+      rerankers: request.rerankers,
       aroundBatch: request.aroundBatch,
       ...(from !== null && { upgrade: { from, to: version } }),
     }

@@ -12,6 +12,7 @@ import {
 } from '../outbound/index.js'
 import { toValue } from '../parse/index.js'
 import { ANSWER_BYTES_MAX, ANSWER_JSON, ATTEMPTS_MAX, PAUSE_MS_FIRST, PAUSE_MS_MAX } from './limits.js'
+import { abandoned, RerankError, type RerankFault } from './rerank-error.js'
 
 /** A service, and the shape of its requests. */
 export interface RerankService {
@@ -27,26 +28,6 @@ export interface RankedDocument {
   readonly index: number
   /** null: the service ranks without scores. */
   readonly score: number | null
-}
-
-/**
- * Why a service ranked nothing. `timeout`: the time limit of the search passed. `unreachable` includes a request that
- * took too long before that limit.
- */
-type RerankFault = 'timeout' | 'unreachable' | 'refused' | 'status' | 'unreadable' | 'aborted'
-
-/** A service that ranked nothing. Its message names the host, but no secret. */
-export class RerankError extends Error {
-  override readonly name = 'RerankError'
-
-  constructor(
-    readonly fault: RerankFault,
-    message: string,
-    /** The answer, if there was one. */
-    readonly answer: Pick<OutboundAnswer, 'status' | 'headers'> | null = null,
-  ) {
-    super(message)
-  }
 }
 
 interface RerankCall {
@@ -84,7 +65,7 @@ export async function callReranker(
       signal,
     })
   } catch (error) {
-    if (signal.aborted) throw new RerankError('aborted', 'the search was abandoned')
+    if (signal.aborted) throw abandoned()
     throw error
   }
 }

@@ -1,9 +1,12 @@
-/** Ranks the hits of a search with a service, and counts the outcomes. */
+/** Ranks the hits of a search with a service or a model here, and counts the outcomes. */
+import type { Models } from '../embedding/index.js'
 import { ApiError } from '../errors/index.js'
 import type { Outbound, Wait } from '../outbound/index.js'
-import { type RerankerFields, rerankerCommonDefaults, rerankerDefaults } from '../settings/index.js'
-import { callReranker, type RankedDocument, RerankError, type RerankService } from './call.js'
+import { type RerankerFields, rerankerDefaults, rerankerDefaultsOf } from '../settings/index.js'
+import { callReranker, type RankedDocument, type RerankService } from './call.js'
 import { PERSONALIZATION_MS_MAX } from './limits.js'
+import { requireModels, scoreLocally } from './local-model.js'
+import { RerankError } from './rerank-error.js'
 
 /** Input of a ranking. */
 interface Ranked {
@@ -19,7 +22,7 @@ type RerankOutcome = (typeof rerankOutcomes)[number]
 interface RerankFigures {
   /** Searches with `personalize`. */
   readonly personalized: number
-  /** Searches with `rerank` that called a service. */
+  /** Searches with `rerank` that called a reranker. */
   readonly reranked: Readonly<Record<RerankOutcome, number>>
 }
 
@@ -32,6 +35,11 @@ export interface Rerankers {
    * @throws RerankError if it fails or exceeds its time limit
    */
   rank(fields: RerankerFields, ranked: Ranked): Promise<readonly RankedDocument[]>
+  /**
+   * Checks that the models of rerankers of source `huggingFace` can be used. Downloads missing models.
+   * @throws ApiError `invalid_settings_rerankers`, or the reason of `signal`
+   */
+  requireModels(rerankers: Readonly<Record<string, RerankerFields>>, signal: AbortSignal): Promise<void>
   /**
    * Ranks hits for a user.
    * @returns null: the deadline passed
@@ -47,12 +55,15 @@ export interface PersonalizationOptions {
   readonly model: string
 }
 
-/** @param wait waits between attempts; default: a timer */
-export function openRerankers(
-  outbound: Outbound,
-  personalization: PersonalizationOptions,
-  wait?: Wait,
-): Rerankers {
+export interface RerankersSetup {
+  readonly outbound: Outbound
+  readonly models: Models
+  readonly personalization: PersonalizationOptions
+  /** Waits between attempts. Default: a timer. */
+  readonly wait?: Wait
+}
+
+export function openRerankers({ outbound, models, personalization, wait }: RerankersSetup): Rerankers {
   const calls = { outbound, wait }
   const { apiKey, url, model } = personalization
   const personal =
@@ -70,14 +81,17 @@ export function openRerankers(
       return { personalized, reranked: { ...reranked } }
     },
     async rank(fields, ranked) {
-      const timeoutMs = fields.timeoutMs ?? rerankerCommonDefaults.timeoutMs
+      const timeoutMs = fields.timeoutMs ?? rerankerDefaultsOf(fields.source).timeoutMs
       try {
-        const found = await callReranker(calls, {
-          service: serviceOf(fields),
-          ...ranked,
-          deadline: performance.now() + timeoutMs,
-          attemptMsMax: timeoutMs,
-        })
+        const found =
+          fields.source === 'huggingFace'
+            ? await scoreLocally(models, { fields, ...ranked, timeoutMs })
+            : await callReranker(calls, {
+                service: serviceOf(fields),
+                ...ranked,
+                deadline: performance.now() + timeoutMs,
+                attemptMsMax: timeoutMs,
+              })
         reranked.applied += 1
         // Some services keep the order of the request.
         return found.toSorted((a, b) => (b.score ?? 0) - (a.score ?? 0))
@@ -86,6 +100,7 @@ export function openRerankers(
         throw error
       }
     },
+    requireModels: (rerankers, signal) => requireModels(models, rerankers, signal),
     async personalize(ranked) {
       if (personal === null) throw notConfigured()
       personalized += 1

@@ -34,9 +34,10 @@ export {
   valuesFromAnswer,
 } from './request-template.js'
 export {
+  modelOf,
   type RerankerFields,
-  rerankerCommonDefaults,
   rerankerDefaults,
+  rerankerDefaultsOf,
   rerankersWithoutSecrets,
 } from './rerankers.js'
 export {

@@ -10,6 +10,7 @@ import { type SettingsFacts, settingsFacts, withoutSource } from './facts.js'
 import { defaultIndexSettings, type IndexSettings } from './index-settings.js'
 import { mergeSettings, renderSetting, renderSettings } from './merge.js'
 import { type Remakes, remakesBetween } from './remakes.js'
+import { changedLocalRerankers, type RerankerFields } from './rerankers.js'
 import {
   type SettingName,
   type SettingsChange,
@@ -52,6 +53,8 @@ export interface MergedSettings {
   readonly tail: string
   readonly embedders: EmbeddersByName
   readonly embeddersBefore: EmbeddersByName
+  /** Rerankers with a model here that are new or changed. The caller checks that their models can be used. */
+  readonly changedLocalRerankers: Readonly<Record<string, RerankerFields>>
   readonly remakes: Remakes
   /** True if these settings may conflict with stored documents. */
   readonly mayConflictWithDocuments: boolean
@@ -97,6 +100,7 @@ export function mergedSettings(current: string | null, patch: string): MergedSet
     tail: `,${behind.slice(1)}`,
     embedders: merged.embedders,
     embeddersBefore: before.embedders,
+    changedLocalRerankers: changedLocalRerankers(before.rerankers ?? {}, merged.rerankers ?? {}),
     remakes: remakesBetween(before, merged),
     mayConflictWithDocuments: asksDocuments(changes),
   }

@@ -67,6 +67,8 @@ export interface TasksSetup {
   readonly uidClass?: UidClass | undefined
   /** Requests vectors. Absent: documents that need vectors fail with an error code. */
   readonly embedders?: Embedders | undefined
+  /** Checks the models of rerankers in settings. Absent: they are not checked. */
+  readonly rerankers?: BatchContext['rerankers'] | undefined
   /** Runs each batch, to observe it. Absent: nothing does. */
   readonly aroundBatch?: AroundBatch | undefined
   /** Copies an index to another instance. Absent: exports fail with an error code. */
@@ -179,6 +181,7 @@ export async function assemble(
   const catalogue = new Catalogue(start.catalogue)
   const rules = await StoredRules.open(store)
   const embedders = setup.embedders ?? noEmbedders
+  const rerankers = setup.rerankers ?? { requireModels: async () => undefined }
   const exportIndex = setup.exportIndex ?? noExport
   const writeDump = setup.writeDump ?? noDump
   const writeSnapshot = setup.writeSnapshot ?? noSnapshot
@@ -192,6 +195,7 @@ export async function assemble(
     log,
     clock,
     embedders,
+    rerankers,
     vectorSpool,
     settingsThread,
     runScript,

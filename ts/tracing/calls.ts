@@ -3,6 +3,7 @@ import type { Embedders } from '../embedding/index.js'
 import { type Answer, type Engine, withStages } from '../engine/index.js'
 import type { Outbound, OutboundAnswer, OutboundRequest } from '../outbound/index.js'
 import { readMilliseconds } from '../parse/index.js'
+import type { Rerankers } from '../reranking/index.js'
 import type { Span } from './span.js'
 import type { Tracer } from './tracer.js'
 
@@ -41,6 +42,19 @@ export const tracedEmbedders = (embedders: Embedders, tracer: Tracer): Embedders
   search: (fields, search, options) =>
     tracer.run({ name: 'embed query', attributes: { 'siftd.embedder.source': String(fields.source) } }, () =>
       embedders.search(fields, search, options),
+    ),
+})
+
+/** Returns rerankers with a span for each ranking, by a service or by a model here. */
+export const tracedRerankers = (rerankers: Rerankers, tracer: Tracer): Rerankers => ({
+  ...rerankers,
+  // A copy would keep the figures of this moment.
+  get figures() {
+    return rerankers.figures
+  },
+  rank: (fields, ranked) =>
+    tracer.run({ name: 'rerank', attributes: { 'siftd.reranker.source': fields.source } }, () =>
+      rerankers.rank(fields, ranked),
     ),
 })
 

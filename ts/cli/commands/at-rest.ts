@@ -57,6 +57,7 @@ export async function openAtRest(
     batch: { tasksMax: null, payloadBytesMax: null },
     log,
     embedders,
+    rerankers,
   })
   const webhooks = await openWebhooks({ store: queue.webhooks, outbound, launch: null, log })
   const app = buildServer({

@@ -1,6 +1,6 @@
 import type { Measured, Report } from './report.js'
 
-/** Reports searches whose hits a service reorders. */
+/** Reports searches whose hits a model reorders. */
 export function reportReranking({ rerankers }: Measured, report: Report): void {
   const { personalized, reranked } = rerankers.figures
   report.gauge(
@@ -10,7 +10,7 @@ export function reportReranking({ rerankers }: Measured, report: Report): void {
   )
   const counter = report.counters(
     'siftd_rerank_requests_total',
-    'searches with `rerank` that called a service; those that it did not order kept their own order',
+    'searches with `rerank` that called a reranker; those that it did not order kept their own order',
     ['outcome'],
   )
   for (const [outcome, count] of Object.entries(reranked)) counter.inc({ outcome }, count)

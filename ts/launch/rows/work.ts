@@ -131,16 +131,16 @@ export const embedding = {
     isVariable: true,
   }),
   modelsDir: text('path', './models', {
-    help: 'Folder of embedding models: downloads go there, and embedders may name a folder below it',
+    help: 'Folder of local models: downloads go there, and embedders and rerankers may name a folder below it',
     example: '/var/lib/siftd/models',
   }),
   maxEmbeddingThreads: threads(halfTheCores, {
-    help: 'Threads for local models to embed documents; searches have a separate thread',
+    help: 'Threads for local models to embed documents, and as many to rerank; queries have a separate thread',
     example: '2',
     defaultInWords: 'half the cores',
   }),
   modelHubUrl: url('https://huggingface.co', {
-    help: 'Address for downloads of embedding models of source huggingFace',
+    help: 'Address for downloads of models of source huggingFace',
     example: 'https://models.example.org',
     isVariable: true,
     foreignVariable: 'HF_ENDPOINT',

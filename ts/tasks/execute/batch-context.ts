@@ -2,6 +2,7 @@
 import type { Embedders, VectorSpool } from '../../embedding/index.js'
 import type { Engine, RunScript, Step } from '../../engine/index.js'
 import type { ErrorBody } from '../../errors/index.js'
+import type { Rerankers } from '../../reranking/index.js'
 import type { SettingsThread } from '../../settings/index.js'
 import type { Catalogue } from '../catalogue/catalogue.js'
 import type { CatalogueFile } from '../catalogue/catalogue-file.js'
@@ -54,6 +55,7 @@ export interface BatchContext {
   readonly log: TaskLog
   readonly clock: Clock
   readonly embedders: Embedders
+  readonly rerankers: Pick<Rerankers, 'requireModels'>
   /** Received vectors that are not yet committed. */
   readonly vectorSpool: VectorSpool
   readonly settingsThread: SettingsThread

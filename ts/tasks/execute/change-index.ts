@@ -108,7 +108,7 @@ async function planOf(
   tasks: readonly PendingTask[],
   row: CatalogueRow | null,
   { signal, requests, step }: Run,
-  { engine, spool, embedders, log, settingsThread }: BatchContext,
+  { engine, spool, embedders, rerankers, log, settingsThread }: BatchContext,
 ): Promise<Plan> {
   const operations: Operation[] = []
   const decided: Outcome[] = []
@@ -156,7 +156,9 @@ async function planOf(
         try {
           if (settings === null && row !== null) settings = await engine.settings(row.id)
           const merged = await settingsThread.merge(settings, content.patch)
-          if (Object.keys(merged.embedders).length > 0) step('preparing')
+          const { changedLocalRerankers } = merged
+          if (Object.keys({ ...merged.embedders, ...changedLocalRerankers }).length > 0) step('preparing')
+          await rerankers.requireModels(changedLocalRerankers, signal)
           const named = await embedders.settled(merged.embeddersBefore, merged.embedders, {
             signal,
             counts: requests,

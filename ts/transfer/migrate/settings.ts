@@ -59,9 +59,19 @@ export async function copySettings(
     else body.embedders = Object.fromEntries(settable.map(({ name, embedder }) => [name, embedder]))
   }
   if (known.includes('rerankers')) {
-    const rerankers = Object.entries(source.rerankers as Embedders)
+    const all = Object.entries(source.rerankers as Embedders)
+    // The target may lack the package for local models, and would refuse all settings.
+    const rerankers = all.filter(([, fields]) => fields.source !== 'huggingFace')
     body.rerankers = Object.fromEntries(rerankers.map(([name, fields]) => [name, withoutSecrets(fields)]))
+    if (rerankers.length === 0 && all.length > 0) delete body.rerankers
     remarks.push(
+      ...all
+        .filter(([, fields]) => fields.source === 'huggingFace')
+        .map(
+          ([name]) =>
+            `index \`${uid}\`: reranker \`${name}\` runs a model inside the source: it is not copied; set it with ` +
+            `PATCH ${path}/rerankers`,
+        ),
       ...rerankers
         .filter(([, fields]) => maskedSecrets(fields).length > 0)
         .map(

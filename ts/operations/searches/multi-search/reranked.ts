@@ -1,12 +1,7 @@
 /** Reorders the first merged hits of a federated search by the scores of a reranker. */
 import type { Answer, Paging, SearchRequest } from '../../../engine/index.js'
 import { ApiError } from '../../../errors/index.js'
-import {
-  type IndexSettings,
-  parsedSettings,
-  type RerankerFields,
-  rerankerDefaults,
-} from '../../../settings/index.js'
+import { type IndexSettings, modelOf, parsedSettings, type RerankerFields } from '../../../settings/index.js'
 import {
   beyondTopK,
   documentOf,
@@ -134,11 +129,6 @@ function requireOneModel(byIndex: ReadonlyMap<string, IndexReranker>, name: stri
   throw new ApiError(
     'invalid_search_rerank_model',
     `\`${WHERE}.model\`: the rerankers \`${name}\` of the indexes \`${uid}\` and \`${other[0]}\` differ in ` +
-      '`source`, `url` or `model`: a federated search needs one model',
+      '`source`, `url`, `model` or `revision`: a federated search needs one model',
   )
-}
-
-function modelOf({ source, url, model }: RerankerFields): string {
-  const defaults = rerankerDefaults[source]
-  return JSON.stringify([source, url ?? defaults.url, model ?? defaults.model])
 }

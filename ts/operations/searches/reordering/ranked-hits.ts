@@ -3,7 +3,7 @@ import { documentContext, renderText, TemplateError } from '../../../embedding/i
 import type { Answer } from '../../../engine/index.js'
 import { ApiError } from '../../../errors/index.js'
 import { RerankError, type Rerankers } from '../../../reranking/index.js'
-import { type IndexSettings, type RerankerFields, rerankerCommonDefaults } from '../../../settings/index.js'
+import { type IndexSettings, type RerankerFields, rerankerDefaultsOf } from '../../../settings/index.js'
 import type { IndexEntry } from '../../../tasks/index.js'
 import { choices, ownValue } from '../../requests/index.js'
 import type { DisconnectSignal } from '../disconnect-signal.js'
@@ -163,7 +163,7 @@ export async function documentText(
   fields: RerankerFields,
   searchable: readonly string[],
 ): Promise<string> {
-  const { documentTemplate, documentTemplateMaxBytes } = { ...rerankerCommonDefaults, ...fields }
+  const { documentTemplate, documentTemplateMaxBytes } = { ...rerankerDefaultsOf(fields.source), ...fields }
   try {
     const context = documentContext(document, searchable)
     return (await renderText(documentTemplate, context, documentTemplateMaxBytes)).trim()
