@@ -36,7 +36,7 @@ export class AnswerBytes {
     this.#length += bytes.length
   }
 
-  /** Returns the answer, in memory that is not shared. Nothing may be written afterwards. */
+  /** Returns the answer in at most twice its memory. Nothing may be written afterwards. */
   finish(): Uint8Array {
     const answer = this.#bytes.subarray(0, this.#length)
     return this.#length * 2 > this.#bytes.length ? answer : Buffer.from(answer)

@@ -35,18 +35,10 @@ async function answer({ id, call, args }: CallMessage): Promise<AnswerMessage> {
   }
 }
 
-/** Memory owned by an answer alone. It is transferred, so that the answer is not copied. */
-function ownMemory(value: unknown): ArrayBuffer[] {
-  const body = value instanceof Uint8Array ? value : (value as { readonly body?: unknown } | null)?.body
-  if (!(body instanceof Uint8Array)) return []
-  const { buffer, byteLength } = body
-  // Buffers from the pool of Node.js are small parts of their memory.
-  return buffer instanceof ArrayBuffer && byteLength * 2 > buffer.byteLength ? [buffer] : []
-}
-
 port.on('message', (message: CallMessage) => {
   void answer(message).then((reply) => {
-    port.postMessage(reply, reply.ok ? ownMemory(reply.value) : [])
+    // Copied, not transferred: V8 reads typed arrays at half the speed in a thread that has ever transferred memory.
+    port.postMessage(reply)
     if (message.call === 'close') endThread(port)
   })
 })
