@@ -12,7 +12,7 @@ Changes documents, settings, indexes, keys, features and rules of a server with 
 and asks over all connections as soon as the change is acknowledged. Every answer must be by the new state.
 
   --engine NAME      native or fallback                  (default native)
-  --http-threads N   threads that answer; the fallback has one in any case (default 3)
+  --http-threads N   threads that answer; on the fallback, threads that search (default 3)
   --connections N    connections, spread over the threads (default 16)
   --rounds N         changes                             (default 1000)
   --seed S           seed of the changes                 (default 1)

@@ -42,6 +42,9 @@ const FORMER_MS = 30_000
  */
 const UNACCEPTED_MAX = 65_535
 
+/** Threads of the fallback engine that search, unless chosen or limited by the cores: each holds copies of indexes. */
+const FALLBACK_SEARCH_THREADS = 4
+
 export interface ServeRequest {
   readonly options: LaunchOptions
   /** The given options and remarks about them. */
@@ -101,6 +104,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       engine: options.engine,
       indexingMemoryBytes: indexingMemoryBytes(options),
       indexingThreads: options.maxIndexingThreads ?? cores,
+      searchThreads: searchThreads(request, cores),
       cacheBytes: options.cacheSize,
       answerCacheBytes: options.answerCacheSize,
       ...tracing.engine,
@@ -377,6 +381,11 @@ function peersOf(closers: (() => Promise<void>)[]): Outbound {
   const peers = openOutbound({ allowedNetworks: 'any' })
   closers.push(() => peers.close())
   return peers
+}
+
+/** Threads of the fallback engine that search. */
+function searchThreads({ launch: { options, given } }: Pick<ServeRequest, 'launch'>, cores: number): number {
+  return given.has('httpThreads') ? options.httpThreads : Math.min(cores, FALLBACK_SEARCH_THREADS)
 }
 
 /** HTTP options of a start. */

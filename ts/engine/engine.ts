@@ -209,15 +209,27 @@ export interface BareEngine {
   /**
    * @param request `SearchRequest`
    * @param stop aborted when the client disconnects: the search soon ends, and its answer is not used
+   * @param foreign indexes that the foreign keys of the request refer to; damaged indexes among them are refused too
    */
-  search(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Answer>
+  search(
+    index: IndexId,
+    request: Uint8Array,
+    stop?: StopSignal,
+    foreign?: readonly IndexId[],
+  ): Promise<Answer>
 
   /**
    * Explains the position of a document among the hits of a search. Returns `ExplainFacts` as JSON; null if the
    * document does not exist.
    * @param request `ExplainRequest`
+   * @param foreign see `search`
    */
-  explain(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Uint8Array | null>
+  explain(
+    index: IndexId,
+    request: Uint8Array,
+    stop?: StopSignal,
+    foreign?: readonly IndexId[],
+  ): Promise<Uint8Array | null>
 
   /** Without `federation`: `{"results":[…]}`. With `federation` (`FederationRequest`): one merged list. */
   multiSearch(
@@ -226,14 +238,33 @@ export interface BareEngine {
     stop?: StopSignal,
   ): Promise<Answer>
 
-  /** @param request `FacetSearchRequest` */
-  facetSearch(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Answer>
+  /** @param request `FacetSearchRequest` @param foreign see `search` */
+  facetSearch(
+    index: IndexId,
+    request: Uint8Array,
+    stop?: StopSignal,
+    foreign?: readonly IndexId[],
+  ): Promise<Answer>
 
-  /** @param request `SimilarRequest` */
-  similar(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Answer>
+  /** @param request `SimilarRequest` @param foreign see `search` */
+  similar(
+    index: IndexId,
+    request: Uint8Array,
+    stop?: StopSignal,
+    foreign?: readonly IndexId[],
+  ): Promise<Answer>
 
-  /** Lists documents: `{"results":[…],"offset","limit","total"}`. @param request `DocumentsRequest` */
-  documents(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Uint8Array>
+  /**
+   * Lists documents: `{"results":[…],"offset","limit","total"}`.
+   * @param request `DocumentsRequest`
+   * @param foreign see `search`
+   */
+  documents(
+    index: IndexId,
+    request: Uint8Array,
+    stop?: StopSignal,
+    foreign?: readonly IndexId[],
+  ): Promise<Uint8Array>
 
   /** A single document as bare JSON, null if it does not exist. @param request `DocumentRequest` */
   document(index: IndexId, request: Uint8Array): Promise<Uint8Array | null>
@@ -344,48 +375,6 @@ export interface Engine extends BareEngine {
 
   /** The setting `foreignKeys` of the newest commit; read once per revision. */
   foreignKeys(index: IndexId): Promise<IndexSettings['foreignKeys']>
-
-  /**
-   * @param foreign indexes that the foreign keys of the request refer to; damaged indexes among them are refused too
-   */
-  search(
-    index: IndexId,
-    request: Uint8Array,
-    stop?: StopSignal,
-    foreign?: readonly IndexId[],
-  ): Promise<Answer>
-
-  /** @param foreign see `search` */
-  explain(
-    index: IndexId,
-    request: Uint8Array,
-    stop?: StopSignal,
-    foreign?: readonly IndexId[],
-  ): Promise<Uint8Array | null>
-
-  /** @param foreign see `search` */
-  facetSearch(
-    index: IndexId,
-    request: Uint8Array,
-    stop?: StopSignal,
-    foreign?: readonly IndexId[],
-  ): Promise<Answer>
-
-  /** @param foreign see `search` */
-  similar(
-    index: IndexId,
-    request: Uint8Array,
-    stop?: StopSignal,
-    foreign?: readonly IndexId[],
-  ): Promise<Answer>
-
-  /** @param foreign see `search` */
-  documents(
-    index: IndexId,
-    request: Uint8Array,
-    stop?: StopSignal,
-    foreign?: readonly IndexId[],
-  ): Promise<Uint8Array>
 
   /**
    * Registers a check of an index, run at its first use: the index counts as damaged if `check` finds its newest commit

@@ -214,9 +214,9 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
     settings: (index) => guarded([index], () => engine.settings(index)),
     settingsCost: (index, settings) => guarded([index], () => engine.settingsCost(index, settings)),
     search: (index, request, stop, foreign = []) =>
-      guarded([index, ...foreign], () => engine.search(index, request, stop), stop),
+      guarded([index, ...foreign], () => engine.search(index, request, stop, foreign), stop),
     explain: (index, request, stop, foreign = []) =>
-      guarded([index, ...foreign], () => engine.explain(index, request, stop), stop),
+      guarded([index, ...foreign], () => engine.explain(index, request, stop, foreign), stop),
     multiSearch: (requests, federation, stop) =>
       guarded(
         requests.flatMap(({ index, foreign = [] }) => [index, ...foreign]),
@@ -224,11 +224,11 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
         stop,
       ),
     facetSearch: (index, request, stop, foreign = []) =>
-      guarded([index, ...foreign], () => engine.facetSearch(index, request, stop), stop),
+      guarded([index, ...foreign], () => engine.facetSearch(index, request, stop, foreign), stop),
     similar: (index, request, stop, foreign = []) =>
-      guarded([index, ...foreign], () => engine.similar(index, request, stop), stop),
+      guarded([index, ...foreign], () => engine.similar(index, request, stop, foreign), stop),
     documents: (index, request, stop, foreign = []) =>
-      guarded([index, ...foreign], () => engine.documents(index, request, stop), stop),
+      guarded([index, ...foreign], () => engine.documents(index, request, stop, foreign), stop),
     document: (index, request) => guarded([index], () => engine.document(index, request)),
     analysis: (index) => guarded([index], () => engine.analysis(index)),
     stats: (index) => guarded([index], () => engine.stats(index)),

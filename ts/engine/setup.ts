@@ -19,6 +19,8 @@ export interface EngineSetup {
   readonly indexingMemoryBytes: number
   /** Threads that indexing may use, at least one. */
   readonly indexingThreads: number
+  /** Threads that search, on the fallback engine; absent: one. The native engine has one per core. */
+  readonly searchThreads?: number | undefined
   /** Cache size in bytes for all indexes together; 0 disables the cache. Absent: `CACHE_BYTES_MIN`. */
   readonly cacheBytes?: number | undefined
   /**

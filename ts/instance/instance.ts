@@ -41,6 +41,8 @@ export interface EngineRequest {
   readonly engine: EngineChoice
   readonly indexingMemoryBytes: number
   readonly indexingThreads: number
+  /** See `EngineSetup`. */
+  readonly searchThreads?: number | undefined
   /** Bytes of the engine's cache for all indexes together. Absent: see `EngineSetup`. */
   readonly cacheBytes?: number
   /** Bytes of answers cached until their index changes. Absent: answers are not cached. */
@@ -287,6 +289,7 @@ export async function openEngineIn(path: string, request: EngineRequest): Promis
     faults: request.faults,
     indexingMemoryBytes: request.indexingMemoryBytes,
     indexingThreads: request.indexingThreads,
+    searchThreads: request.searchThreads,
     cacheBytes: request.cacheBytes,
     followsFiles: request.followsFiles,
   }

@@ -3,7 +3,7 @@
  * newest acknowledged state.
  */
 import { fileURLToPath } from 'node:url'
-import type { ExecutionContext } from 'ava'
+import test, { type ExecutionContext } from 'ava'
 import { startCollector } from '../../support/collector.js'
 import { Connection, type ConnectionAnswer, type Sent } from '../../support/connection.js'
 import { startDaemon, type TestDaemon } from '../../support/daemon.js'
@@ -193,4 +193,24 @@ threadsTest('a stop answers the requests that have begun and closes the port', a
   t.is(outcomes.length, 1)
   t.regex(daemon.log(), /stopped/)
   await t.throwsAsync(new Connection(daemon.port, MASTER_KEY).call('GET', '/health'))
+})
+
+test('on the fallback engine, as many threads search as the option says', async (t) => {
+  for (const threads of [1, 3]) {
+    const daemon = await startDaemon(t, await temporaryDirectory(t), [
+      ...['--engine', 'fallback', '--http-threads', String(threads)],
+      ...['--master-key', MASTER_KEY, '--log-level', 'DEBUG', '--answer-cache-size', '0'],
+    ])
+    const connections = Array.from({ length: CONNECTIONS }, () => new Connection(daemon.port, MASTER_KEY))
+    t.teardown(() => {
+      for (const connection of connections) connection.close()
+    })
+    await settle(t, connections[0]!, ['POST', '/indexes/films/documents', [{ id: 1, title: 'Solaris' }]])
+    const started = (): number =>
+      daemon.log().split('another thread of the fallback engine starts to search').length
+    for (let round = 0; round < 50 || started() < threads; round++)
+      for (const answer of await searchOnAll(connections, 'films', { q: 'solaris' }))
+        t.deepEqual(hitsOf(answer), [{ id: 1, title: 'Solaris' }])
+    t.is(started(), threads)
+  }
 })

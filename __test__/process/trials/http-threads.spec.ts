@@ -1,4 +1,5 @@
 /** A slice of the trial of answers after changes; `npm run trials -- http-threads` runs 1,000 rounds. */
+import test from 'ava'
 import { threadsTrial } from '../../../trials/http-threads/trial.js'
 import { nativeEngine, otherThanWindows } from '../../support/requirements.js'
 import { testNeeding } from '../../support/test-needing.js'
@@ -21,3 +22,14 @@ testNeeding([nativeEngine, otherThanWindows('one thread answers there')])(
     t.deepEqual(Object.keys(report.spread), ['1', '2', '3'])
   },
 )
+
+test('a change that was acknowledged is seen in every search thread of the fallback at once', async (t) => {
+  t.timeout(300_000)
+  const report = await threadsTrial({
+    ...{ engine: 'fallback', directory: await temporaryDirectory(t), seed: 7 },
+    ...{ threads: THREADS, connections: 16, rounds: ROUNDS },
+  })
+  t.log(report)
+  t.deepEqual(report.problems, [])
+  t.is(report.rounds, ROUNDS)
+})

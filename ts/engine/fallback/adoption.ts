@@ -6,12 +6,14 @@ import { planIndexes } from './indexing/plan.js'
 import type { BatchPlan } from './indexing/prepare.js'
 import { Replayed } from './replayed.js'
 import { DamagedFileError } from './store/frames.js'
-import type { CommitLog } from './store/log.js'
+import { type CommitLog, type LogPosition, MissingCommitError } from './store/log.js'
 import { embeddersOf, VectorTail } from './vector/index.js'
 
 /** A newer state of the log of an index. */
 interface Adoption {
   readonly log: CommitLog
+  /** True if the log was only appended to. */
+  readonly isGrown: boolean
   /** Plan that brings the index to its newest commit; null: no new commits. */
   readonly plan: BatchPlan | null
 }
@@ -23,23 +25,33 @@ interface Adoption {
  * 1. If the log was only appended to, the new commits are read.
  * 2. If the log was replaced, it is read completely, and differing documents count as changed: a rewritten log mostly
  *    holds the same documents.
+ * @param until commit to bring the index to, in a continued log; absent: the newest
  * @throws DamagedFileError
+ * @throws MissingCommitError if the log does not continue to the commit `until`
  */
-export async function adoptionOf(data: IndexData, log: CommitLog, pacer: Pacer): Promise<Adoption> {
+export async function adoptionOf(
+  data: IndexData,
+  log: CommitLog,
+  pacer: Pacer,
+  until?: LogPosition,
+): Promise<Adoption> {
   const tail = new Replayed(new VectorTail(data.vectors, embeddersOf(data.settings)))
   tail.mark()
   const complete = new Replayed()
   let isGrown = false
   const newest = await log.successor((isContinued) => {
     isGrown = isContinued
+    // A copy of an index is read again instead.
+    if (!isContinued && until !== undefined) throw new MissingCommitError(`${log.path} was rewritten`)
     return (commit) => (isContinued ? tail : complete).apply(commit, pacer)
-  })
+  }, until)
   try {
-    if (isGrown) return { log: newest, plan: await planOf(data, tail, tail.changes, data.settings, pacer) }
+    if (isGrown)
+      return { log: newest, isGrown, plan: await planOf(data, tail, tail.changes, data.settings, pacer) }
     if (complete.report === null) throw new DamagedFileError(log.path, 'it holds no commit')
     const changes = await differences(data, complete.documents, pacer)
     const plan = await planOf(data, complete, { cleared: false, changes }, defaultIndexSettings, pacer)
-    return { log: newest, plan }
+    return { log: newest, isGrown, plan }
   } catch (error) {
     await newest.close()
     throw error

@@ -62,7 +62,7 @@ import { costsOf } from './indexing/cost.js'
 import { Pacer } from './indexing/pacer.js'
 import { inspectPayload } from './indexing/payload.js'
 import { type PreparedPlan, planBatch } from './indexing/prepare.js'
-import { LOG_FILE, type OpenIndex, openIndex, SNAPSHOT_FILE } from './open-index.js'
+import { type CommitPlace, LOG_FILE, type OpenIndex, openIndex, SNAPSHOT_FILE } from './open-index.js'
 import { PinnedIndex } from './pinned.js'
 import { rescueIndex } from './rescue.js'
 import { AnswerBytes } from './search/answer-bytes.js'
@@ -76,7 +76,7 @@ import { multiSearch } from './search/multi-search.js'
 import { search } from './search/search.js'
 import { similar } from './search/similar.js'
 import { DamagedFileError, isMissing } from './store/frames.js'
-import { CommitLog } from './store/log.js'
+import { CommitLog, type LogPosition } from './store/log.js'
 import { compareUtf8 } from './store/text-order.js'
 import { damagesIn } from './verify.js'
 
@@ -94,6 +94,8 @@ export interface FallbackOptions {
   readonly followsFiles?: boolean | undefined
   /** See `EngineSetup`. */
   readonly dictionaries?: readonly string[] | undefined
+  /** True for a thread that only searches, in copies of the indexes; see `CopyEngine`. */
+  readonly isCopy?: boolean | undefined
 }
 
 /** A request that may follow foreign keys. */
@@ -104,7 +106,7 @@ export class LocalEngine implements BareEngine {
   private readonly directory: string
   private readonly failedCommits: ReadonlyMap<IndexId, readonly number[]>
   private readonly report: ReportFault
-  private readonly indexes = new Map<IndexId, Promise<OpenIndex>>()
+  protected readonly indexes = new Map<IndexId, Promise<OpenIndex>>()
   private readonly pins = new Map<number, PinnedIndex>()
   private readonly cache: Cache
   private readonly followsFiles: boolean
@@ -113,7 +115,7 @@ export class LocalEngine implements BareEngine {
   /** Cancels background work and the opening of indexes. */
   private readonly closing = { aborted: false }
 
-  private constructor(
+  protected constructor(
     {
       directory,
       failedCommits = new Map(),
@@ -137,29 +139,30 @@ export class LocalEngine implements BareEngine {
     return new LocalEngine(options, report)
   }
 
-  private path(index: IndexId): string {
+  protected path(index: IndexId): string {
     return join(this.directory, requireIndexId(index))
   }
 
   // ——— opening ———
 
-  private opened(index: IndexId): Promise<OpenIndex> {
+  /** @param until see `openIndex` */
+  protected opened(index: IndexId, until?: LogPosition): Promise<OpenIndex> {
     let opening = this.indexes.get(index)
     if (opening === undefined) {
-      opening = this.open(index)
+      opening = this.open(index, until)
       this.indexes.set(index, opening)
       opening.catch(() => this.indexes.delete(index))
     }
     return opening
   }
 
-  private async open(index: IndexId): Promise<OpenIndex> {
+  private async open(index: IndexId, until?: LogPosition): Promise<OpenIndex> {
     const failed = this.failedCommits.get(index)
     if (failed !== undefined) await this.revertCommits(index, failed)
     const report = (kind: BackgroundFaultKind, file: string, error: unknown): void =>
       this.report({ kind, index, file, reason: reasonOf(error) })
-    const { closing, cache, followsFiles } = this
-    return openIndex(this.path(index), { closing, report, cache, followsFiles, installed: this.dictionaries })
+    const { closing, cache, followsFiles, dictionaries: installed } = this
+    return openIndex(this.path(index), { closing, report, cache, followsFiles, installed, until })
   }
 
   private revertCommits(index: IndexId, batchUids: readonly number[]): Promise<void> {
@@ -168,7 +171,7 @@ export class LocalEngine implements BareEngine {
   }
 
   /** @throws DamagedFileError if the directory does not exist: reading must not create it */
-  private async existing(index: IndexId): Promise<OpenIndex> {
+  protected async existing(index: IndexId): Promise<OpenIndex> {
     if (!this.indexes.has(index) && !(await isDirectory(this.path(index))))
       throw new DamagedFileError(this.path(index), 'there is no such directory')
     return this.opened(index)
@@ -421,12 +424,17 @@ export class LocalEngine implements BareEngine {
     return rescueIndex(this.path(index), path)
   }
 
-  private async closeIndex(index: IndexId): Promise<void> {
+  protected async closeIndex(index: IndexId): Promise<void> {
     const opening = this.indexes.get(index)
     this.indexes.delete(index)
     // Nothing to close if opening failed. The caller of `open` got the error.
     const open = await opening?.catch(() => null)
     await open?.close()
+  }
+
+  /** The newest commit, for copies of the index in other threads. */
+  async newestCommit(index: IndexId): Promise<CommitPlace> {
+    return (await this.existing(index)).place
   }
 
   async adopt(index: IndexId): Promise<void> {

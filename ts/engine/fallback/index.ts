@@ -1,100 +1,51 @@
 /** The engine in pure TypeScript: same answers as the native engine, but slower, with the rules in readable code. */
+import { CACHE_BYTES_MIN, machine } from '../../launch/index.js'
 import { BackgroundFaults } from '../background-faults.js'
-import type { BareEngine, Engine, StopSignal } from '../engine.js'
+import type { Engine } from '../engine.js'
 import { guarding } from '../guarded.js'
 import type { FallbackOptions } from './engine.js'
-import { Batches } from './worker/batches.js'
-import { EngineWorker, type FallbackLog, ThreadEndedError } from './worker/engine-worker.js'
-import type { Call } from './worker/protocol.js'
-import { flagged } from './worker/stop-flag.js'
+import { engineOf } from './worker/calls.js'
+import { EngineWorker, type FallbackLog } from './worker/engine-worker.js'
+import { SearchThreads } from './worker/search-threads.js'
 
-/** Calls whose last argument may be a stop signal. */
-type StoppableCall =
-  | 'search'
-  | 'explain'
-  | 'multiSearch'
-  | 'facetSearch'
-  | 'similar'
-  | 'documents'
-  | 'compact'
+const silent = { warn: () => undefined }
 
-const isStopSignal = (value: unknown): value is StopSignal =>
-  typeof value === 'object' && value !== null && 'addEventListener' in value
+/** Bytes in memory per byte of documents and vectors in a copy of an index. Source: docs/memory.md. */
+const COPY_FACTOR = 10
+/** The part of the memory for copies of indexes. */
+const COPIES_PART = 1 / 4
 
 /** Opens the engine for all indexes below `directory`, which is created if missing. */
 export function openFallback({
   directory,
-  cacheBytes,
+  cacheBytes = CACHE_BYTES_MIN,
   followsFiles = false,
   dictionaries,
+  searchThreads = 1,
   log,
   faults = new BackgroundFaults(log),
 }: FallbackOptions & {
   readonly log: FallbackLog
   readonly faults?: BackgroundFaults | undefined
+  /** See `EngineSetup`. */
+  readonly searchThreads?: number | undefined
 }): Promise<Engine> {
-  const worker = new EngineWorker({ directory, cacheBytes, followsFiles, dictionaries }, log, faults)
-  const batches = new Batches(worker)
-  const forward =
-    <C extends Call>(call: C) =>
-    (...args: Parameters<BareEngine[C]>): ReturnType<BareEngine[C]> =>
-      // The worker implements the same interface, so its answer has the type of the call.
-      worker.call(call, args) as ReturnType<BareEngine[C]>
-  const stoppable =
-    <C extends StoppableCall>(call: C) =>
-    (...args: Parameters<BareEngine[C]>): ReturnType<BareEngine[C]> => {
-      const stop: unknown = args.at(-1)
-      const found = isStopSignal(stop)
-        ? flagged(stop, (flag) => worker.call(call, [...args.slice(0, -1), ...flag]))
-        : worker.call(call, args)
-      return found as ReturnType<BareEngine[C]>
-    }
-  const bare: BareEngine = {
-    kind: 'fallback',
-    inspect: forward('inspect'),
-    checkFilter: forward('checkFilter'),
-    prepare: (index, batch, stop) => batches.prepare(index, batch, stop),
-    work: (prepared, from) => batches.work(prepared, from),
-    commit: (prepared, vectors) => batches.commit(prepared, vectors),
-    progress: forward('progress'),
-    abandon: (prepared) => batches.abandon(prepared),
-    undo: forward('undo'),
-    lastCommit: forward('lastCommit'),
-    settings: forward('settings'),
-    settingsCost: forward('settingsCost'),
-    search: stoppable('search'),
-    explain: stoppable('explain'),
-    multiSearch: stoppable('multiSearch'),
-    facetSearch: stoppable('facetSearch'),
-    similar: stoppable('similar'),
-    documents: stoppable('documents'),
-    document: forward('document'),
-    analysis: forward('analysis'),
-    stats: forward('stats'),
-    sizes: forward('sizes'),
-    fields: forward('fields'),
-    pin: forward('pin'),
-    pinnedSettings: forward('pinnedSettings'),
-    pinnedDocuments: forward('pinnedDocuments'),
-    snapshot: forward('snapshot'),
-    unpin: forward('unpin'),
-    compact: stoppable('compact'),
-    newestCommitFile: forward('newestCommitFile'),
-    verify: forward('verify'),
-    rescue: forward('rescue'),
-    adopt: async (index) => {
-      try {
-        await worker.call('adopt', [index])
-      } catch (error) {
-        if (!(error instanceof ThreadEndedError)) throw error
-        // The new thread opens the newest commit when the index is used.
-        await worker.call('adopt', [index])
-      }
-    },
-    drop: forward('drop'),
-    list: forward('list'),
-    cacheFigures: forward('cacheFigures'),
-    close: () => worker.close(),
+  const options = {
+    directory,
+    cacheBytes: Math.floor(cacheBytes / searchThreads),
+    followsFiles,
+    dictionaries,
   }
-  return Promise.resolve(guarding(bare, log, followsFiles))
+  const worker = new EngineWorker(options, log, faults)
+  const searches = new SearchThreads({
+    writer: worker,
+    copies: searchThreads - 1,
+    start: () => {
+      log.debug?.({ searchThreads }, 'another thread of the fallback engine starts to search')
+      // The writing thread reports the same faults.
+      return new EngineWorker({ ...options, isCopy: true }, log, new BackgroundFaults(silent))
+    },
+    copiedBytesMax: (machine().memoryBytes * COPIES_PART) / COPY_FACTOR,
+  })
+  return Promise.resolve(guarding(engineOf(worker, searches), log, followsFiles))
 }

@@ -10,7 +10,7 @@ import type { Dictionaries } from './analysis/words/index.js'
 import { type Cache, OwnedCache } from './cache.js'
 import { builtOf } from './index-data/built.js'
 import { emptyIndex, fieldId, type IndexData, type StoredDocument } from './index-data/index-data.js'
-import { readSnapshot, type Snapshot, writeSnapshot } from './index-data/snapshot.js'
+import { readSnapshot, type Snapshot, snapshotPosition, writeSnapshot } from './index-data/snapshot.js'
 import { applyPlan } from './indexing/apply.js'
 import { Progress } from './indexing/batch-monitor.js'
 import { Pacer, type Stop, StoppedError } from './indexing/pacer.js'
@@ -18,7 +18,7 @@ import { planIndexes } from './indexing/plan.js'
 import type { PreparedPlan } from './indexing/prepare.js'
 import { Replayed } from './replayed.js'
 import { DamagedFileError, isMissing } from './store/frames.js'
-import { CommitLog, type LogPosition, type Replay } from './store/log.js'
+import { CommitLog, type LogPosition, MissingCommitError, type Replay } from './store/log.js'
 import { embeddersOf } from './vector/index.js'
 
 /** File names in the directory of an index. */
@@ -31,6 +31,18 @@ export const SNAPSHOT_FILE = 'built.snapshot'
  */
 const TAIL_BYTES_MAX = 1024 * 1024
 const TAIL_PART_MAX = 1 / 8
+
+/** True if replaying the log after a snapshot takes long. @param tail @param snapshot bytes of the log */
+const isLongTail = (tail: number, snapshot: number): boolean =>
+  tail > TAIL_BYTES_MAX && tail > snapshot * TAIL_PART_MAX
+
+/** A commit of an index, for threads that read the index too. */
+export interface CommitPlace extends LogPosition {
+  /** Replaying this commit of the log, or an earlier one, builds the whole index. */
+  readonly builtAt: number
+  /** Bytes of documents and vectors. */
+  readonly bytes: number
+}
 
 /** Receives the faults of background work of an index. */
 type ReportIndexFault = (kind: BackgroundFaultKind, file: string, error: unknown) => void
@@ -47,6 +59,7 @@ export class OpenIndex {
   private readonly directory: string
   /** Log position of the snapshot; null without a usable snapshot. */
   private snapshotAt: LogPosition | null
+  private builtAt = 0
   private writing: Promise<void> | null = null
   private adopting: Promise<void> = Promise.resolve()
   private readonly shared: Cache
@@ -79,27 +92,56 @@ export class OpenIndex {
     return this.commits
   }
 
+  /** The newest commit. */
+  get place(): CommitPlace {
+    let bytes = this.data.sourceBytes
+    for (const set of this.data.vectors.values()) bytes += set.bytes
+    return { ...this.commits.position, builtAt: this.builtAt, bytes }
+  }
+
   /** Switches to a rewritten log, which has no snapshot yet. */
   replaceLog(log: CommitLog): void {
     this.commits = log
     this.snapshotAt = null
+    this.builtAt = log.position.end
   }
 
   /**
    * Switches to the newest commit in the directory, which another process has written. Searches continue meanwhile. If
    * it rejects, the index is unchanged.
+   * @param until the commit to switch to; absent: the newest
    */
-  adopt(): Promise<void> {
+  adopt(until?: LogPosition): Promise<void> {
     const earlier = this.adopting.catch(() => undefined)
-    this.adopting = earlier.then(() => this.adoptNewest())
+    this.adopting = earlier.then(() => this.adoptNewest(until))
     return this.adopting
   }
 
-  private async adoptNewest(): Promise<void> {
+  /**
+   * Switches a copy to a commit that the writing thread has made. Searches continue meanwhile.
+   * @returns false if the index must be opened again for that commit
+   */
+  async follow(place: CommitPlace): Promise<boolean> {
+    const { end, check } = this.commits.position
+    if (end === place.end && check === place.check) return true
+    if (end < place.builtAt || isLongTail(place.end - end, end)) return false
+    try {
+      await this.adopt(place)
+      return true
+    } catch (error) {
+      if (error instanceof MissingCommitError) return false
+      throw error
+    }
+  }
+
+  private async adoptNewest(until: LogPosition | undefined): Promise<void> {
     const before = this.commits
-    const { log, plan } = await adoptionOf(this.data, before, new Pacer(undefined, this.closing))
+    const pacer = new Pacer(undefined, this.closing)
+    const { log, isGrown, plan } = await adoptionOf(this.data, before, pacer, until)
     if (plan !== null) applyPlan(this.data, plan)
+    const { builtAt } = this
     this.replaceLog(log)
+    if (isGrown && plan?.indexes.rebuilt !== true) this.builtAt = builtAt
     await before.close()
     this.snapshotBytes = await fileBytes(join(this.directory, SNAPSHOT_FILE))
   }
@@ -119,12 +161,11 @@ export class OpenIndex {
    * @param rebuilt true if replaying the end of the log rebuilds the whole index
    */
   snapshotIfDue(rebuilt: boolean): void {
-    if (this.writing !== null) return
     const { end } = this.log.position
+    if (rebuilt) this.builtAt = end
+    if (this.writing !== null) return
     const snapshotAt = this.snapshotAt?.end ?? 0
-    const tail = end - snapshotAt
-    const large = tail > TAIL_BYTES_MAX && tail > snapshotAt * TAIL_PART_MAX
-    if (!large && !(rebuilt && end > TAIL_BYTES_MAX)) return
+    if (!isLongTail(end - snapshotAt, snapshotAt) && !(rebuilt && end > TAIL_BYTES_MAX)) return
     this.writing = this.writeSnapshot().finally(() => {
       this.writing = null
     })
@@ -168,15 +209,33 @@ interface Opening {
   /** True if another process writes the files: this process then creates and changes none. */
   readonly followsFiles: boolean
   readonly installed: Dictionaries
+  /** The commit to open; absent: the newest. Only for files that are written elsewhere. */
+  readonly until?: LogPosition | undefined
+}
+
+/**
+ * Returns true if opening an index at a commit takes little time: its snapshot is up to date, or the log is short.
+ * @param directory of the index
+ */
+export async function opensFast(directory: string, { end, builtAt }: CommitPlace): Promise<boolean> {
+  if (end <= TAIL_BYTES_MAX) return true
+  const snapshot = await snapshotPosition(join(directory, SNAPSHOT_FILE))
+  return (
+    snapshot !== null &&
+    snapshot.end <= end &&
+    snapshot.end >= builtAt &&
+    !isLongTail(end - snapshot.end, snapshot.end)
+  )
 }
 
 /**
  * Opens the index in `directory`, which is created if missing.
  * @throws DamagedFileError
+ * @throws MissingCommitError if the log does not have the commit `until`
  */
 export async function openIndex(
   directory: string,
-  { closing, report, cache, followsFiles, installed }: Opening,
+  { closing, report, cache, followsFiles, installed, until }: Opening,
 ): Promise<OpenIndex> {
   if (!followsFiles) {
     await makeDirectory(directory)
@@ -191,7 +250,7 @@ export async function openIndex(
       replayed.mark()
   }
   const path = join(directory, LOG_FILE)
-  const log = await (followsFiles ? CommitLog.follow(path, replay) : CommitLog.open(path, replay))
+  const log = await (followsFiles ? CommitLog.follow(path, replay, until) : CommitLog.open(path, replay))
   try {
     // A writer starts with an empty log; elsewhere the log arrives with a commit.
     if (followsFiles && replayed.report === null) throw new DamagedFileError(path, 'it holds no commit')

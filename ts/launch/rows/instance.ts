@@ -53,10 +53,10 @@ export const listening = {
   ),
   httpThreads: {
     ...count({ min: 1, countsAtMost: HTTP_THREADS_MAX }, 1, {
-      help: 'Threads that answer searches; with 1 the main thread answers everything',
+      help: 'Threads that answer searches; with 1 the main thread answers everything; on the fallback engine, threads that search',
       example: '4',
-      defaultInWords: 'a third of the cores; 1 with TLS, with a bucket and on Windows',
-      noEffect: { on: 'fallback', why: 'the fallback engine belongs to one thread' },
+      defaultInWords:
+        'a third of the cores; 1 with TLS, with a bucket and on Windows; on the fallback engine the cores, at most 4',
     }),
     fallback: ({ cores }: Basis) => (process.platform === 'win32' ? 1 : Math.max(1, Math.floor(cores / 3))),
   },

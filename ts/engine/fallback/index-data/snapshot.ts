@@ -69,6 +69,18 @@ export const readSnapshot = (path: string): Promise<(Snapshot & { readonly bytes
   readFrames(path, (reader) => readSections(path, reader))
 
 /**
+ * Returns the commit of a snapshot, without reading the rest of it.
+ * @returns null if the snapshot is not used when the index is opened
+ */
+export const snapshotPosition = (path: string): Promise<LogPosition | null> =>
+  readFrames(path, async (reader) => {
+    const place = await reader.frame(HEADER.length)
+    if (place === null) return null
+    const { version, end, check } = JSON.parse(place.payload.toString()) as SnapshotPlace
+    return version === CONTENT_VERSION ? { end, check } : null
+  })
+
+/**
  * Returns the versions that cut the documents of a snapshot into words, without reading the rest of it.
  * @returns null if the snapshot is not used when the index is opened
  */

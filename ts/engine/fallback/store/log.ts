@@ -77,6 +77,11 @@ interface LogEnd extends LogPosition {
 /** End of a log without commits. */
 const START: LogEnd = { end: HEADER.length, check: 0, frameAt: 0 }
 
+/** A log does not have a commit: it was rewritten, or the commit is older than the first read. */
+export class MissingCommitError extends Error {
+  override readonly name = 'MissingCommitError'
+}
+
 /** Receives every commit of a log, oldest first. */
 export type Replay = (commit: Commit, position: LogPosition) => void | Promise<void>
 
@@ -157,22 +162,27 @@ export class CommitLog {
   }
 
   /**
-   * Opens a log that another process writes, read-only, and passes every commit in it to `replay`, oldest first.
+   * Opens a log that is written elsewhere, read-only, and passes every commit in it to `replay`, oldest first.
+   * @param until last commit to read; absent: the newest
    * @throws DamagedFileError if the log is missing, or anything before the last commit is invalid
+   * @throws MissingCommitError if the log does not have the commit `until`
    */
-  static async follow(path: string, replay: Replay): Promise<CommitLog> {
-    return CommitLog.read(path, async (file) => readCommits(path, file, replay))
+  static async follow(path: string, replay: Replay, until?: LogPosition): Promise<CommitLog> {
+    return CommitLog.read(path, async (file) => readCommits(path, file, replay, { until }))
   }
 
   /**
    * Opens the current log at the path of this log, read-only. Commits that this log does not have are replayed.
    * @param replayOf takes true if the new log starts with all commits of this log, which are then not replayed
+   * @param until last commit to read; absent: the newest
    * @throws DamagedFileError if the log is missing, or anything before the last commit is invalid
+   * @throws MissingCommitError if the log does not have the commit `until`
    */
-  async successor(replayOf: (isContinued: boolean) => Replay): Promise<CommitLog> {
+  async successor(replayOf: (isContinued: boolean) => Replay, until?: LogPosition): Promise<CommitLog> {
     return CommitLog.read(this.path, async (file) => {
       const isContinued = await this.isPrefixOf(file)
-      return readCommits(this.path, file, replayOf(isContinued), isContinued ? this.last : START)
+      const from = isContinued ? this.last : START
+      return readCommits(this.path, file, replayOf(isContinued), { from, until })
     })
   }
 
@@ -337,12 +347,18 @@ export async function readLog(path: string, replay: Replay): Promise<void> {
   }
 }
 
-/** @param from commit after which to start @returns the last commit */
+/** Commits to read: those after `from`, up to `until`. Absent: from the first to the newest. */
+interface Extent {
+  readonly from?: LogEnd | undefined
+  readonly until?: LogPosition | undefined
+}
+
+/** @returns the last commit that was read */
 async function readCommits(
   path: string,
   file: FileHandle,
   replay: Replay,
-  from: LogEnd = START,
+  { from = START, until }: Extent = {},
 ): Promise<LogEnd> {
   const reader = await FrameReader.over(file)
   if (!(await reader.bytes(0, HEADER.length)).equals(HEADER))
@@ -351,8 +367,13 @@ async function readCommits(
   let pending: Buffer[] = []
   let vectors: Buffer[] = []
   for (let at = from.end; ; ) {
+    if (until !== undefined && at >= until.end) {
+      if (last.end === until.end && last.check === until.check) return last
+      throw new MissingCommitError(`${path} has no commit that ends at byte ${until.end}`)
+    }
     const found = await reader.frame(at)
     if (found === null) {
+      if (until !== undefined) throw new MissingCommitError(`${path} ends before byte ${until.end}`)
       const later = await reader.find([COMMIT], at + 1)
       if (later === null) return last
       throw new DamagedFileError(path, `the frame at byte ${at} does not match its checksum`)

@@ -9,6 +9,7 @@ import type { AnswerMessage, Call, CallMessage, FaultMessage } from './protocol.
 
 /** The part of a logger that the fallback uses. */
 export interface FallbackLog {
+  debug?(fields: object, message: string): void
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
 }
@@ -56,6 +57,11 @@ export class EngineWorker {
   /** Number of threads that have ended. A new thread does not know the state of its predecessor. */
   get ends(): number {
     return this.#ends
+  }
+
+  /** Number of unanswered calls. */
+  get pending(): number {
+    return this.#waiting.size
   }
 
   /** @throws ThreadEndedError */

@@ -3,8 +3,8 @@ import type { ErrorCode } from '../../../errors/index.js'
 import type { BackgroundFault } from '../../background-faults.js'
 import type { BareEngine } from '../../engine.js'
 
-/** Calls that are sent to the worker: all of `BareEngine` except `kind`. */
-export type Call = Exclude<keyof BareEngine, 'kind'>
+/** Calls that are sent to a worker: all of `BareEngine` except `kind`, and those that keep copies of indexes. */
+export type Call = Exclude<keyof BareEngine, 'kind'> | 'newestCommit' | 'catchUp' | 'forget'
 
 export interface CallMessage {
   readonly id: number

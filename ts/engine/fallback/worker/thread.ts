@@ -2,6 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { endThread } from '../../end-thread.js'
 import { EngineError } from '../../engine-error.js'
+import { CopyEngine } from '../copy-engine.js'
 import { type FallbackOptions, LocalEngine } from '../engine.js'
 import { StoppedError } from '../indexing/pacer.js'
 import type { AnswerMessage, CallMessage, FaultMessage } from './protocol.js'
@@ -9,8 +10,10 @@ import { StopFlag } from './stop-flag.js'
 
 if (parentPort === null) throw new Error('the fallback engine runs in a worker thread')
 const port = parentPort
-const opening = LocalEngine.open(workerData as FallbackOptions, (fault) =>
-  port.postMessage({ fault } satisfies FaultMessage),
+const options = workerData as FallbackOptions
+const opening: Promise<LocalEngine> = (options.isCopy === true ? CopyEngine : LocalEngine).open(
+  options,
+  (fault) => port.postMessage({ fault } satisfies FaultMessage),
 )
 
 /** Shared memory is always the stop flag of a search or a batch. */
@@ -20,8 +23,8 @@ const received = (value: unknown): unknown =>
 async function answer({ id, call, args }: CallMessage): Promise<AnswerMessage> {
   try {
     const engine = await opening
-    // `BareEngine` types each call with its arguments; a message cannot.
-    const method = engine[call] as (...args: readonly unknown[]) => Promise<unknown>
+    // The methods have typed arguments; a message has none. Only copies are sent the calls of `CopyEngine`.
+    const method = (engine as CopyEngine)[call] as (...args: readonly unknown[]) => Promise<unknown>
     return { id, ok: true, value: await method.apply(engine, args.map(received)) }
   } catch (error) {
     const known = error instanceof EngineError
