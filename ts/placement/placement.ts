@@ -1,6 +1,5 @@
 import { LaunchError } from '../launch/index.js'
-import { isHttpUrl } from '../parse/index.js'
-import { shapes } from '../replication/index.js'
+import { isHttpUrl, shapes } from '../parse/index.js'
 import { CELLS_MAX, URLS_MAX } from './limits.js'
 
 export { CELLS_MAX } from './limits.js'

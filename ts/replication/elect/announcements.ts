@@ -1,6 +1,7 @@
 /** Candidates announce themselves in the bucket, so that each knows its place in the order of candidates. */
+import { shapes } from '../../parse/index.js'
 import { LOG_FORMAT } from '../log/format.js'
-import { type ObjectStore, type Repeating, repeated, shapes } from '../object-store/index.js'
+import { type ObjectStore, type Repeating, repeated } from '../object-store/index.js'
 import { ANNOUNCED_MS, CANDIDATES_MAX, SIGN_BYTES_MAX } from './limits.js'
 
 /** A server that may become the leader. */

@@ -9,8 +9,9 @@ import type { BigIntStats } from 'node:fs'
 import { rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { textOf } from '../../instance/index.js'
+import { shapes } from '../../parse/index.js'
 import { indexesPath } from '../../tasks/index.js'
-import { bytesOf, type FilePart, type IndexFiles, shapes } from '../object-store/index.js'
+import { bytesOf, type FilePart, type IndexFiles } from '../object-store/index.js'
 
 /** File in the data directory: index id → file name → `Entry`. */
 const FILE = 'verified-files.json'

@@ -5,8 +5,9 @@
  * JSON, and the inline parts of files. Offsets of inline parts count from the end of the texts.
  */
 
+import { shapes } from '../../parse/index.js'
 import { type RowChanges, replicatedTables } from '../../tasks/index.js'
-import { type FilesChange, filesChangeShape, shapes } from '../object-store/index.js'
+import { type FilesChange, filesChangeShape } from '../object-store/index.js'
 
 /** A transaction of a task store: the outbox that numbers it, and its number. */
 export interface Reached {

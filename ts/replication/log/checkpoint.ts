@@ -12,6 +12,7 @@ import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { crc32, createGunzip, createGzip, gunzipSync, gzip } from 'node:zlib'
 import { makeDirectory } from '../../engine/index.js'
+import { shapes } from '../../parse/index.js'
 import {
   CHECKPOINT_BYTES_MAX,
   CHECKPOINT_CONTENT_BYTES_MAX,
@@ -29,7 +30,6 @@ import {
   partsAhead,
   recordKey,
   SEALED_MESSAGE,
-  shapes,
 } from '../object-store/index.js'
 import { indexId, type Reached } from './body.js'
 import { type Fence, fenceShape } from './fence.js'

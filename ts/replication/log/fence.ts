@@ -1,5 +1,6 @@
 import type { Engine } from '../../engine/index.js'
-import { type LogRecord, shapes } from '../object-store/index.js'
+import { shapes } from '../../parse/index.js'
+import type { LogRecord } from '../object-store/index.js'
 import { DamagedBodyError } from './body.js'
 
 /** The body of a fence: facts about the writer that starts with it. */

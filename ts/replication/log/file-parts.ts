@@ -1,17 +1,7 @@
 /** Files of indexes in a bucket: their parts, and changes of them. */
 import { normalize } from 'node:path'
+import { shapes } from '../../parse/index.js'
 import { PART_BYTES_MAX } from '../object-store/limits.js'
-import {
-  anyOf,
-  type Check,
-  flag,
-  integer,
-  list,
-  object,
-  record,
-  text,
-  textThat,
-} from '../object-store/shape.js'
 
 /** An immutable range of a file. */
 export interface FilePart {
@@ -95,24 +85,31 @@ export function isFileName(name: string): boolean {
   return !(path.startsWith('..') || path.startsWith('/') || /[\\:\0]/.test(path) || path === '.')
 }
 
-const fileName = textThat('the name of a file of an index', isFileName)
+const fileName = shapes.textThat('the name of a file of an index', isFileName)
 
-const part = (location: Check): Check =>
-  object({ from: integer(), bytes: integer(PART_BYTES_MAX), crc: integer(0xffff_ffff), location })
+const part = (location: shapes.Check): shapes.Check =>
+  shapes.object({
+    from: shapes.integer(),
+    bytes: shapes.integer(PART_BYTES_MAX),
+    crc: shapes.integer(0xffff_ffff),
+    location,
+  })
 
-const newLocation = anyOf(
+const newLocation = shapes.anyOf(
   'a place in an object or log record',
-  object({ key: text }),
-  object({ offset: integer() }),
+  shapes.object({ key: shapes.text }),
+  shapes.object({ offset: shapes.integer() }),
 )
 
-const objectLocation = object({ key: text }, { offset: integer() })
+const objectLocation = shapes.object({ key: shapes.text }, { offset: shapes.integer() })
 
 /** The shape of `FilesChange`. */
-export const filesChangeShape: Check = object({
-  changed: list(object({ name: fileName, isWhole: flag, parts: list(part(newLocation)) })),
-  gone: list(fileName),
+export const filesChangeShape: shapes.Check = shapes.object({
+  changed: shapes.list(
+    shapes.object({ name: fileName, isWhole: shapes.flag, parts: shapes.list(part(newLocation)) }),
+  ),
+  gone: shapes.list(fileName),
 })
 
 /** The shape of the files of an index with all parts in objects: name → parts. */
-export const filesShape: Check = record(fileName, list(part(objectLocation)))
+export const filesShape: shapes.Check = shapes.record(fileName, shapes.list(part(objectLocation)))

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
+import { shapes } from '../../parse/index.js'
 import { RECORD_BYTES_MAX } from '../object-store/limits.js'
 import { isSealed, SEALED_MESSAGE } from '../object-store/sealed-store.js'
-import { integer, object, oneOf, orNull, readShape, text } from '../object-store/shape.js'
 import { LOG_FORMAT, NewerFormatError } from './format.js'
 
 /**
@@ -35,14 +35,14 @@ export class DamagedRecordError extends Error {
 const MAGIC = Buffer.from('SFLG')
 const HEAD_AT = MAGIC.length + 1 + 4
 
-const headShape = object({
-  kind: oneOf('fence', 'changes'),
-  instanceUid: text,
-  epoch: integer(),
-  writeId: text,
-  address: orNull(text),
-  writer: text,
-  writtenAt: integer(),
+const headShape = shapes.object({
+  kind: shapes.oneOf('fence', 'changes'),
+  instanceUid: shapes.text,
+  epoch: shapes.integer(),
+  writeId: shapes.text,
+  address: shapes.orNull(shapes.text),
+  writer: shapes.text,
+  writtenAt: shapes.integer(),
 })
 
 export function encodeRecord({ body, ...head }: LogRecord): Buffer {
@@ -73,6 +73,6 @@ export function decodeRecord(bytes: Buffer, name = 'a log record'): LogRecord {
   if (bodyAt > content.length) throw new DamagedRecordError('its head is longer than the record')
   const json = content.toString('utf8', HEAD_AT, bodyAt)
   const damaged = (message: string) => new DamagedRecordError(message)
-  const head = readShape<Omit<LogRecord, 'body'>>(json, 'its head', headShape, damaged)
+  const head = shapes.readShape<Omit<LogRecord, 'body'>>(json, 'its head', headShape, damaged)
   return { ...head, body: content.subarray(bodyAt) }
 }

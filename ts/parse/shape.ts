@@ -1,5 +1,5 @@
 /**
- * Checks the shape of JSON from a bucket. Another program, or a build with another format, may have written it. Without
+ * Checks the shape of JSON from a bucket, without a schema. Another program, or a build with another format, may have written it. Without
  * a check it would fail later, with a message about this code.
  */
 
