@@ -23,7 +23,7 @@ export function engineOf(worker: EngineWorker, searches: SearchThreads): BareEng
       foreign: readonly IndexId[] = [],
     ): ReturnType<BareEngine[C]> =>
       flagged(stop, (flag) =>
-        searches.search(call, [index, ...foreign], [index, request, ...flag]),
+        searches.run(call, [index, ...foreign], [index, request, ...flag]),
       ) as ReturnType<BareEngine[C]>
   return {
     kind: 'fallback',
@@ -44,14 +44,14 @@ export function engineOf(worker: EngineWorker, searches: SearchThreads): BareEng
     multiSearch(requests, federation, stop) {
       const indexes = requests.flatMap(({ index, foreign = [] }) => [index, ...foreign])
       return flagged(stop, (flag) =>
-        searches.search('multiSearch', [...new Set(indexes)], [requests, federation, ...flag]),
+        searches.run('multiSearch', [...new Set(indexes)], [requests, federation, ...flag]),
       ) as Promise<Answer>
     },
     facetSearch: searching('facetSearch'),
     similar: searching('similar'),
     documents: searching('documents'),
     document: (index, request) =>
-      searches.search('document', [index], [index, request]) as Promise<Uint8Array | null>,
+      searches.run('document', [index], [index, request]) as Promise<Uint8Array | null>,
     analysis: forward('analysis'),
     stats: forward('stats'),
     sizes: forward('sizes'),

@@ -82,7 +82,7 @@ export class SearchThreads {
   }
 
   /** Runs a search in one of the threads. @param indexes see `Search` */
-  search(call: Call, indexes: Search['indexes'], args: readonly unknown[]): Promise<unknown> {
+  run(call: Call, indexes: Search['indexes'], args: readonly unknown[]): Promise<unknown> {
     if (this.#isClosing) return Promise.reject(new ThreadEndedError('the engine is closed'))
     this.#searches += 1
     return new Promise((resolve, reject) => {
