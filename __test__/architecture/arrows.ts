@@ -36,7 +36,7 @@ export const tsModules: ModuleTable = {
       'errors',
     ],
   ],
-  replication: ['instance', 'tasks', 'outbound', 'engine', 'telemetry', 'launch', 'errors'],
+  replication: ['instance', 'tasks', 'outbound', 'engine', 'telemetry', 'launch', 'parse', 'errors'],
   placement: ['replication', 'instance', 'telemetry', 'launch', 'parse', 'errors'],
   operations: ['instance', 'tasks', 'reranking', 'embedding', 'engine', 'settings', 'parse', 'errors'],
   mcp: [],
