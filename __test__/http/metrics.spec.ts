@@ -106,8 +106,8 @@ test('the page and the answer have the same metrics, types and labels', async (t
   const all = await families(await usedServer(t))
   const page = await documented()
   const own = [...all.values()].filter(({ name }) => !/^(process|nodejs)_/.test(name))
-  // `e2e/followers.spec.ts` tests the metrics of a server with a bucket.
-  const shown = [...page.keys()].filter((name) => !/^siftd_(bucket|follower)_/.test(name))
+  // `e2e/followers.spec.ts` tests the metrics of a server with a bucket, `cells.spec.ts` those of a cell.
+  const shown = [...page.keys()].filter((name) => !/^siftd_(bucket|follower|placement)_/.test(name))
   t.deepEqual(own.map(({ name }) => name).sort(), shown.sort())
   for (const { name, type, metrics } of own) {
     t.is(page.get(name)?.type, type.toLowerCase(), name)
