@@ -1,3 +1,5 @@
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { text } from 'node:stream/consumers'
 import test from 'ava'
 import { Meilisearch } from 'meilisearch'
 import { openOutbound } from '../../ts/outbound/index.js'
@@ -123,6 +125,37 @@ test('a request is sent to the next address of a cell if it cannot reach the fir
   place((placement) => ({ ...placement, cells: { ...placement.cells, b: { number: 1, urls } } }))
   t.is((await a.post('/indexes', { uid: 'books' })).status, 202)
   for (const _ of [1, 2]) t.is((await a.post('/indexes/boats/documents', books)).status, 202)
+})
+
+test('a read is sent to the next address of a cell if the first accepts it and never answers', async (t) => {
+  t.timeout(120_000)
+  const { a, b, place } = await startCells(t)
+  await a.settle(t, a.post('/indexes/books/documents', books))
+  for (const path of ['/indexes/books/search', '/multi-search']) {
+    let requests = 0
+    const frozen = createServer((socket) => {
+      socket.once('data', () => requests++).on('error', () => undefined)
+    })
+    await new Promise<void>((resolve) => frozen.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => frozen.close())
+    const urls = [`http://127.0.0.1:${(frozen.address() as AddressInfo).port}`, b.url]
+    place((placement) => ({ ...placement, cells: { ...placement.cells, b: { number: 1, urls } } }))
+    const body = path === '/multi-search' ? { queries: [{ indexUid: 'books' }] } : {}
+    for (const _ of [1, 2]) t.is((await a.post(path, body)).status, 200)
+    t.is(requests, 1)
+  }
+})
+
+test('a request with an absolute URL goes to the cell of its index', async (t) => {
+  const { a } = await startCells(t)
+  await a.settle(t, a.post('/indexes/books/documents', books))
+  const socket = connect(Number(new URL(a.url).port), '127.0.0.1')
+  const lines = [
+    'GET http://search.example/indexes/books/search?q=picnic HTTP/1.1',
+    ...['Host: search.example', `Authorization: Bearer ${masterKey}`, 'Connection: close'],
+  ]
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`)
+  t.regex(await text(socket), /^HTTP\/1.1 200 .*Roadside Picnic/s)
 })
 
 test('two servers with different placements pass nothing on in circles', async (t) => {

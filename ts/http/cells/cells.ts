@@ -9,7 +9,7 @@ import {
   type OpenedPlacement,
   type Placement,
 } from '../../placement/index.js'
-import { FAILED_MS, QUOTED_MAX } from './limits.js'
+import { FAILED_MS, NEXT_MS, QUOTED_MAX } from './limits.js'
 
 /** Request header: a request that another cell has passed on, with the version of its placement. */
 export const CELL_HEADER = 'x-siftd-cell'
@@ -134,10 +134,12 @@ export class Cells {
    * @throws ApiError `bucket_unavailable` without an answer
    */
   async call(cell: string, { path, headers, ...call }: CellCall): Promise<OutboundAnswer> {
-    for (const url of this.urlsOf(cell)) {
+    const urls = this.urlsOf(cell)
+    for (const [at, url] of urls.entries()) {
       try {
         const answer = await this.peers.call({
           ...call,
+          timeoutMs: at < urls.length - 1 ? Math.min(call.timeoutMs, NEXT_MS) : call.timeoutMs,
           url: `${url.replace(/\/$/, '')}${path}`,
           headers: { ...headers, ...this.headers, [PROOF_HEADER]: this.#proof },
           redirects: 'refused',

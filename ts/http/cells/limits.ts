@@ -8,7 +8,10 @@ export const PART_BYTES_MAX = 32 * 1024 * 1024
 export const QUOTED_MAX = 5
 
 /** Milliseconds for which a failed address of a cell is tried after the others. */
-export const FAILED_MS = 5_000
+export const FAILED_MS = 30_000
+
+/** Milliseconds until a read is sent to the next address of a cell. The last address has no such limit. */
+export const NEXT_MS = 5_000
 
 /** Milliseconds between two comparisons of the keys of a cell with those of the home cell. */
 export const KEYS_MS = 10_000

@@ -8,6 +8,7 @@ import { SHORT_BYTES_MAX } from '../limits.js'
 import { param } from '../operations/index.js'
 import { hasBody, isWrite, passed, sendPassed } from '../replicas/index.js'
 import { CELL_HEADER, type Cells, MOVED_HEADER, unavailable } from './cells.js'
+import { NEXT_MS } from './limits.js'
 
 /** Paths whose `uid` is that of a task or batch. */
 const ofTask: ReadonlySet<string> = new Set(['/tasks/:uid', '/tasks/:uid/documents', '/batches/:uid'])
@@ -161,14 +162,21 @@ async function answerOf(
   { cell, body }: { readonly cell: string; readonly body: Buffer | null },
 ): Promise<PassedAnswer> {
   const { headers, peers } = cells
-  for (const address of cells.urlsOf(cell)) {
+  const urls = cells.urlsOf(cell)
+  for (const [at, address] of urls.entries()) {
     try {
-      const sent = { address, headers, ...(body !== null && { body }) }
+      const isRepeatable = body !== null && isRead(request) && at < urls.length - 1
+      const sent = {
+        ...{ address, headers },
+        ...(body !== null && { body }),
+        ...(isRepeatable && { beginMs: NEXT_MS }),
+      }
       return await passed(request, reply, peers, sent)
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error
       request.log.warn({ err: error }, `a request could not be passed on to the cell ${cell}`)
-      cells.noteFailure(address)
+      // A client that is gone says nothing about the server.
+      if (error.fault !== 'aborted') cells.noteFailure(address)
       if (error.fault !== 'unreachable' && !isRead(request))
         throw new ApiError(
           'bucket_unavailable',
