@@ -3,6 +3,7 @@ import { Meilisearch } from 'meilisearch'
 import { copyKeys } from '../../ts/http/index.js'
 import { type CellServer, masterKey, startCells } from '../support/cells.js'
 import { checkError } from '../support/refusals.js'
+import { alone } from '../support/replicated.js'
 
 // The keys of the home cell are those of all cells.
 
@@ -83,4 +84,25 @@ test('a change by a client is newer than the keys that were just read', async (t
   t.deepEqual(keys.byUid(uid), read[0]!)
   await keys.take(a.parts.keys.list(), keys.changes)
   t.deepEqual(keys.list(), a.parts.keys.list())
+})
+
+test('an expired key can be renamed', async (t) => {
+  const { a, b } = await startCells(t)
+  const record = { name: null, description: null, actions: ['search'], indexes: ['*'] }
+  const { uid } = await a.parts.keys.create({ uid: null, ...record, expiresAt: '2020-01-01T00:00:00Z' })
+  t.is((await b.patch(`/keys/${uid}`, { name: 'old' })).status, 200)
+  await copyKeys(b.parts.keys, b.cells, { warn: () => t.fail() })()
+  t.is(b.parts.keys.byUid(uid)?.name, 'old')
+})
+
+test('a cell takes no keys from a server of the home cell that may lag', async (t) => {
+  const { b, place, start } = await startCells(t)
+  const lagging = await start('a', { replicated: { ...alone, catchesUp: async () => false } as never })
+  place((placement) => ({
+    ...placement,
+    cells: { ...placement.cells, a: { number: 0, urls: [lagging.url] } },
+  }))
+  const before = b.parts.keys.list()
+  await copyKeys(b.parts.keys, b.cells, { warn: () => undefined })()
+  t.deepEqual(b.parts.keys.list(), before)
 })
