@@ -118,6 +118,19 @@ test('of two changes at once one is stored', async (t) => {
   t.is((await other.later(cell(emptyPlacement, 'a'))).version, 11)
 })
 
+test('a damaged version is skipped once there is a later one', async (t) => {
+  for (const damaged of ['{', JSON.stringify({ version: 1 }), 'x'.repeat(5 * 1024 * 1024)]) {
+    const bucket = memoryStore()
+    const store = new PlacementStore(bucket)
+    const first = cell(emptyPlacement, 'a')
+    await store.add(first)
+    await bucket.create('placement/000000000002', Buffer.from(damaged))
+    await t.throwsAsync(store.later(first))
+    await store.add({ ...cell(first, 'b'), version: 3 })
+    t.is((await store.later(first)).version, 3)
+  }
+})
+
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined } as never
 
 async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {

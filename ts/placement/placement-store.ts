@@ -1,4 +1,4 @@
-import type { ObjectStore } from '../replication/index.js'
+import { BucketError, type ObjectStore } from '../replication/index.js'
 import { PLACEMENT_BYTES_MAX } from './limits.js'
 import { DamagedPlacementError, emptyPlacement, type Placement, readPlacement } from './placement.js'
 
@@ -27,12 +27,17 @@ export class PlacementStore {
   }
 
   /**
-   * Returns the newest version. Costs one read if it is the known one.
+   * Returns the newest version. Costs one read if it is the known one. A damaged version before the newest is skipped.
    * @throws BucketError, DamagedPlacementError
    */
   async later(known: Placement, signal?: AbortSignal): Promise<Placement> {
-    const next = await this.#read(known.version + 1, signal)
-    return next === null ? known : this.newest(next, signal)
+    const next = await this.#read(known.version + 1, signal).catch((error: unknown) => {
+      const isDamaged = error instanceof BucketError && error.kind === 'malformed'
+      if (isDamaged || error instanceof DamagedPlacementError) return 'damaged' as const
+      throw error
+    })
+    if (next === null) return known
+    return this.newest(next === 'damaged' ? known : next, signal)
   }
 
   /** Stores the version after the newest. @returns false: another change was faster @throws BucketError */
