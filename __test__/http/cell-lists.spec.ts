@@ -113,3 +113,22 @@ test('lists fail while a cell is away', async (t) => {
   t.is((await a.get('/indexes/films/stats')).status, 200)
   t.is((await a.get('/health')).status, 200)
 })
+
+test('tools for agents name the indexes of all cells', async (t) => {
+  const { a, b } = await filled(t)
+  for (const server of [a, b]) {
+    t.deepEqual(await listed(server, '/descriptions'), ['boats', 'books', 'films', 'songs'])
+    const { body } = await server.get('/descriptions?offset=1&limit=2')
+    t.like(body, { offset: 1, limit: 2, total: 4 })
+    t.deepEqual(
+      body.results.map(({ uid, numberOfDocuments }) => [uid, numberOfDocuments]),
+      [
+        ['books', 1],
+        ['films', 1],
+      ],
+    )
+  }
+  const key = { actions: ['search'], indexes: ['b*'], expiresAt: null }
+  const headers = { authorization: `Bearer ${(await a.post('/keys', key)).body.key}` }
+  t.is((await a.get('/descriptions', { headers })).body.total, 2)
+})

@@ -20,6 +20,7 @@ export {
 export { facetSearch, facetSearchBody } from './facet-search.js'
 export { covered, type FieldsPage, type FieldView, fieldsBody, listedFields } from './fields.js'
 export * from './index-lookup.js'
+export { DESCRIBED_INDEXES_MAX } from './limits.js'
 export * from './multi-search/index.js'
 export type { Reading } from './reading.js'
 export { personalized } from './reordering/index.js'
