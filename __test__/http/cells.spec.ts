@@ -4,6 +4,7 @@ import test from 'ava'
 import { Meilisearch } from 'meilisearch'
 import { openOutbound } from '../../ts/outbound/index.js'
 import { masterKey, startCells } from '../support/cells.js'
+import { defaultWaitOptions } from '../support/client.js'
 import { checkError } from '../support/refusals.js'
 import { alone } from '../support/replicated.js'
 
@@ -16,7 +17,7 @@ const books = [
 
 test('the official client uses an index of another cell', async (t) => {
   const { a, b } = await startCells(t)
-  const client = new Meilisearch({ host: a.url, apiKey: masterKey })
+  const client = new Meilisearch({ host: a.url, apiKey: masterKey, defaultWaitOptions })
   const created = await client.createIndex('books', { primaryKey: 'id' }).waitTask()
   t.is(created.status, 'succeeded')
   t.is(created.uid % 64, 1)

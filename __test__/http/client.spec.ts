@@ -1,11 +1,12 @@
 import test from 'ava'
 import { Meilisearch } from 'meilisearch'
+import { defaultWaitOptions } from '../support/client.js'
 import { startServer } from '../support/server.js'
 
 test('the official client creates an index, adds documents, waits and searches', async (t) => {
   const masterKey = 'harbour-lantern-4471-xyz'
   const server = await startServer(t, { masterKey })
-  const client = new Meilisearch({ host: server.url, apiKey: masterKey })
+  const client = new Meilisearch({ host: server.url, apiKey: masterKey, defaultWaitOptions })
   t.true(await client.isHealthy())
 
   const created = await client.createIndex('films', { primaryKey: 'id' }).waitTask()

@@ -16,10 +16,11 @@ export const films: readonly Film[] = [
   { id: 3, title: 'Stalker', genre: 'drama' },
 ]
 
+/** How the client waits for tasks. Its default of five seconds is too short on a busy machine. */
+export const defaultWaitOptions = { interval: 10, timeout: 120_000 }
+
 export async function openClient(t: ExecutionContext, options: TestServerOptions = {}): Promise<Meilisearch> {
   const server = await startServer(t, { masterKey, ...options })
-  // The default of five seconds is too short on a busy machine.
-  const defaultWaitOptions = { interval: 10, timeout: 120_000 }
   return new Meilisearch({ host: server.url, apiKey: masterKey, defaultWaitOptions })
 }
 

@@ -12,7 +12,7 @@ import {
   type TasksResults,
 } from 'meilisearch'
 import { generateTenantToken } from 'meilisearch/token'
-import { films, masterKey, openClient } from '../../support/client.js'
+import { defaultWaitOptions, films, masterKey, openClient } from '../../support/client.js'
 import { startServer } from '../../support/server.js'
 
 type Case = readonly [call: (client: Meilisearch) => PromiseLike<unknown>, words: string | RegExp]
@@ -317,7 +317,7 @@ for (const [name, cases] of Object.entries({ ofIndex, ofClient, ofTasks, ofBatch
 test('an expired tenant token is refused with both times, an unknown route with its status', async (t) => {
   const later = Date.now() + 3_600_000
   const server = await startServer(t, { masterKey, now: () => later })
-  const client = new Meilisearch({ host: server.url, apiKey: masterKey })
+  const client = new Meilisearch({ host: server.url, apiKey: masterKey, defaultWaitOptions })
   await client.createIndex('shelf').waitTask()
   const { key, uid } = (await client.getKeys()).results.find(({ actions }) => actions.includes('search'))!
   const exp = Math.floor(Date.now() / 1000) + 60
