@@ -3,6 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, isErrorCode } from '../../errors/index.js'
 import { type JsonNode, readJson, toText, toValue } from '../../operations/index.js'
 import { readAnswer } from '../../outbound/index.js'
+import { VALUE_BYTES } from '../limits.js'
+import type { MemoryBudget } from '../memory-budget.js'
 import { REMOTE_ANSWER } from '../remotes/index.js'
 import { CELL_HEADER, type Cells, clientHeaders } from './cells.js'
 import { PART_BYTES_MAX, PART_MS_MAX } from './limits.js'
@@ -24,30 +26,43 @@ export function errorOf(
 export const unreadable = (cell: string): ApiError =>
   new ApiError('bucket_unavailable', `the answer of the cell \`${cell}\` cannot be read; retry`)
 
+interface GatheringServices {
+  readonly cells?: Cells | null
+  readonly remoteAnswers: MemoryBudget
+}
+
 /**
  * Returns what the other cells answer to a request, with the key of its client; empty if another cell sent the request.
  * @param path with its query string
- * @throws ApiError that of a cell, or `bucket_unavailable` if one does not answer
+ * @throws ApiError that of a cell, `bucket_unavailable` if one does not answer, or `too_many_requests` if answers to other
+ *   requests leave too little memory
  */
 export async function gathered(
   request: FastifyRequest,
-  cells: Cells | null,
+  { cells = null, remoteAnswers }: GatheringServices,
   path: string,
 ): Promise<readonly JsonNode[]> {
   if (cells === null || request.headers[CELL_HEADER] !== undefined) return []
-  return Promise.all(
-    cells.others.map(async (cell) => {
-      const { status, body } = await cells.call(cell, {
-        ...{ method: 'GET', path, headers: clientHeaders(request) },
-        ...{ timeoutMs: PART_MS_MAX, answerBytesMax: PART_BYTES_MAX },
-      })
-      const node = await readAnswer(body, REMOTE_ANSWER).catch(() => {
-        throw unreadable(cell)
-      })
-      if (status !== 200) throw errorOf(cell, node, status)
-      return node
-    }),
-  )
+  const memory = remoteAnswers.reserve()
+  const answerOf = async (cell: string): Promise<JsonNode> => {
+    const { status, body } = await cells.call(cell, {
+      ...{ method: 'GET', path, headers: clientHeaders(request) },
+      ...{ timeoutMs: PART_MS_MAX, answerBytesMax: PART_BYTES_MAX },
+      holdMemory: (bytes) => memory.take(bytes),
+    })
+    const node = await readAnswer(body, REMOTE_ANSWER, (read) => memory.take(read * VALUE_BYTES)).catch(
+      (error: unknown) => {
+        throw error instanceof ApiError && error.code === 'too_many_requests' ? error : unreadable(cell)
+      },
+    )
+    if (status !== 200) throw errorOf(cell, node, status)
+    return node
+  }
+  try {
+    return await Promise.all(cells.others.map(answerOf))
+  } finally {
+    memory.release()
+  }
 }
 
 const member = (node: JsonNode | undefined, name: string): JsonNode | undefined =>

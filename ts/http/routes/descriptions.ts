@@ -17,7 +17,7 @@ import { disconnectOf } from '../searches/index.js'
 
 /** Descriptions of indexes, for callers that may search and do not know the data. */
 export const descriptionRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { tasks, searches, cells = null } = services
+  const { tasks, searches } = services
 
   serve(
     app,
@@ -34,7 +34,7 @@ export const descriptionRoutes: FastifyPluginAsync<RouteServices> = async (app, 
       const { offset, limit } = query
       // The list of several cells ends with this many indexes.
       const first = Math.min(offset + limit, DESCRIBED_INDEXES_MAX)
-      const others = await gathered(request, cells, `/descriptions?limit=${first}`)
+      const others = await gathered(request, services, `/descriptions?limit=${first}`)
       const visible = tasks.indexes().filter(({ uid }) => access.maySearch(uid))
       const page = others.length === 0 ? visible.slice(offset, offset + limit) : visible.slice(0, first)
       const results = await searches.run(access.holder, disconnectOf(reply), async (stop) => {

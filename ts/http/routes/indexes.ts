@@ -114,7 +114,7 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
   serve(app, services, list, async ({ request, reply, access: { visibleIndexes }, query }) => {
     const { offset, limit } = query
     const end = Math.min(offset + limit, Number.MAX_SAFE_INTEGER)
-    const others = await gathered(request, cells, `/indexes?limit=${end}`)
+    const others = await gathered(request, services, `/indexes?limit=${end}`)
     const visible = tasks
       .indexes()
       .filter(({ uid }) => visibleIndexes === null || matchesAny(visibleIndexes, uid))

@@ -157,7 +157,7 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       indexes: Object.fromEntries(indexes),
       ...(damagedIndexes.length > 0 && { damagedIndexes: Object.fromEntries(damagedIndexes) }),
     }
-    const others = await gathered(request, cells, `/stats?${rawQuery(request)}`)
+    const others = await gathered(request, services, `/stats?${rawQuery(request)}`)
     const { damagedIndexes: damaged, ...stats } = others.length === 0 ? own : mergedStats(own, others)
     // Another cell adds these sizes up.
     const isPart = cells !== null && request.headers[CELL_HEADER] !== undefined

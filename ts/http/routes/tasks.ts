@@ -193,7 +193,10 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
     own: Promise<string>,
     paging: { readonly limit: number; readonly reverse: boolean },
   ): Promise<string> {
-    const [page, others] = await Promise.all([own, gathered(request, cells, `${path}?${rawQuery(request)}`)])
+    const [page, others] = await Promise.all([
+      own,
+      gathered(request, services, `${path}?${rawQuery(request)}`),
+    ])
     return others.length === 0 ? page : mergedByUid(page, others, paging)
   }
 
