@@ -19,6 +19,11 @@ export class Changes {
     return known.running > 0 ? null : known.number
   }
 
+  /** Forgets an index that is removed and has no copies. */
+  forget(index: IndexId): void {
+    this.#indexes.delete(index)
+  }
+
   /** Runs a change. A copy from before it is out of date from its start on: a search must not see an older commit. */
   async during<T>(index: IndexId, change: () => Promise<T>): Promise<T> {
     const known = this.#indexes.get(index) ?? { number: 0, running: 0 }

@@ -103,11 +103,12 @@ export class SearchThreads {
   }
 
   /** Runs a call that removes an index, after its copies are closed. */
-  removing(index: IndexId, remove: () => Promise<void>): Promise<void> {
-    return this.#changes.during(index, async () => {
+  async removing(index: IndexId, remove: () => Promise<void>): Promise<void> {
+    await this.#changes.during(index, async () => {
       await Promise.all(this.#copies.map((copy) => copy.remove(index)))
       await remove()
     })
+    this.#changes.forget(index)
   }
 
   /** Statistics of the caches of all threads together. */
