@@ -49,14 +49,17 @@ export async function takeOverCopy(
 ): Promise<Connected> {
   await beginCopy(request)
   const { bucket, signal } = request
-  const fit = bucket.requireFit(signal)
+  const probing = new AbortController()
+  const fit = bucket.requireFit(AbortSignal.any([signal, probing.signal]))
   // The result is awaited before the takeover.
   fit.catch(() => undefined)
   for (;;) {
     try {
       return await takeOverOnce(request, options, fit)
     } catch (error) {
-      if (!(error instanceof LogTruncatedError)) throw error
+      if (error instanceof LogTruncatedError) continue
+      probing.abort()
+      throw error
     }
   }
 }

@@ -57,9 +57,20 @@ export interface Connected {
  * @throws BucketError, DamagedCheckpointError, DamagedRecordError, DamagedBodyError
  */
 export async function connect(place: Place, claimant: Claimant, signal: AbortSignal): Promise<Connected> {
-  const { outgoing, takesOver, instanceUid } = claimant
+  const probing = new AbortController()
   // Runs while the log is read. The result is awaited below, or by a takeover that follows.
-  if (takesOver) claimant.requireFit?.(signal).catch(() => undefined)
+  if (claimant.takesOver)
+    claimant.requireFit?.(AbortSignal.any([signal, probing.signal])).catch(() => undefined)
+  try {
+    return await connectFit(place, claimant, signal)
+  } catch (error) {
+    if (!(error instanceof SupersededError || error instanceof LogTruncatedError)) probing.abort()
+    throw error
+  }
+}
+
+async function connectFit(place: Place, claimant: Claimant, signal: AbortSignal): Promise<Connected> {
+  const { outgoing, takesOver, instanceUid } = claimant
   const noted = await outgoing.position()
   const position = noted ?? -1
   const { outbox: writer, newest } = await outgoing.facts()
