@@ -5,16 +5,13 @@
  * 2. A model without a head, or with several labels, causes an error that says so.
  * 3. A call ends at its deadline, or when its client leaves.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
-import { LateModelError, ModelError, openModels } from '../../ts/embedding/index.js'
-import { openOutbound } from '../../ts/outbound/index.js'
+import { LateModelError, ModelError } from '../../ts/embedding/index.js'
 import { modelRuntime } from '../support/requirements.js'
 import { testNeeding } from '../support/test-needing.js'
 import { pairScore } from './plain-encoder.js'
-import { type Family, madeModel, safetensors, tinySizes, vocabulary, writeModel } from './tiny-model.js'
+import { type Family, madeModel, safetensors, tinySizes, vocabulary } from './tiny-model.js'
+import { tinyModels } from './tiny-models.js'
 
 const test_ = testNeeding([modelRuntime])
 
@@ -24,22 +21,7 @@ interface Limits {
 }
 
 async function world(t: ExecutionContext, files: ReadonlyMap<string, Buffer | string>) {
-  const directory = await mkdtemp(join(tmpdir(), 'siftd-models-'))
-  t.teardown(() => rm(directory, { recursive: true, force: true }))
-  const folder = join(directory, 'tiny')
-  await writeModel(folder, files)
-  const outbound = openOutbound({ allowedNetworks: [] })
-  t.teardown(() => outbound.close())
-  const models = openModels({
-    outbound,
-    directory,
-    hubUrl: 'http://localhost:9',
-    hubToken: null,
-    threads: 2,
-    version: '0.0.0',
-    report: () => undefined,
-  })
-  t.teardown(() => models.close())
+  const { models, folder } = await tinyModels(t, files)
   const scores = async (query: string, documents: readonly string[], limits: Limits = {}) => [
     ...(await models.scores({ model: folder, revision: null }, { query, documents }, limits)),
   ]

@@ -5,42 +5,22 @@
  * 2. A damaged file causes an error that names it.
  * 3. A folder can be a model only below the folder of models.
  */
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { type ModelUse, openModels } from '../../ts/embedding/index.js'
+import type { ModelUse } from '../../ts/embedding/index.js'
 import { localFolder } from '../../ts/embedding/models/local-folder.js'
-import { openOutbound } from '../../ts/outbound/index.js'
 import { modelRuntime } from '../support/requirements.js'
 import { testNeeding } from '../support/test-needing.js'
 import { firstVector, meanVector } from './plain-encoder.js'
-import { type Family, madeModel, safetensors, tinySizes, writeModel } from './tiny-model.js'
+import { type Family, madeModel, safetensors, tinySizes } from './tiny-model.js'
+import { emptyDirectory, tinyModels } from './tiny-models.js'
 
 const test_ = testNeeding([modelRuntime])
 
-async function emptyDirectory(t: ExecutionContext): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'siftd-models-'))
-  t.teardown(() => rm(directory, { recursive: true, force: true }))
-  return directory
-}
-
 /** Creates models in a folder, without a hub. */
 async function world(t: ExecutionContext, files: ReadonlyMap<string, Buffer | string>) {
-  const directory = await emptyDirectory(t)
-  const folder = join(directory, 'tiny')
-  await writeModel(folder, files)
-  const outbound = openOutbound({ allowedNetworks: [] })
-  t.teardown(() => outbound.close())
-  const models = openModels({
-    outbound,
-    directory,
-    hubUrl: 'http://localhost:9',
-    hubToken: null,
-    threads: 2,
-    version: '0.0.0',
-    report: () => undefined,
-  })
+  const { models, folder } = await tinyModels(t, files)
   const vectors = (texts: readonly string[], use: Partial<ModelUse> = {}, signal?: AbortSignal) =>
     models.vectors({ model: folder, revision: null, pooling: 'useModel', ...use }, texts, {
       ...(signal !== undefined && { signal }),
