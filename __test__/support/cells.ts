@@ -22,7 +22,7 @@ export interface CellServer extends TestServer {
 export interface CellWorld {
   readonly a: CellServer
   readonly b: CellServer
-  /** One server that has all indexes. */
+  /** A server without cells that has all indexes. */
   readonly one: TestServer
   /** Changes the placement that all servers know. */
   place(change: (placement: Placement) => Placement): void

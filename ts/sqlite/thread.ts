@@ -11,7 +11,7 @@ const YOUNG_MB_MAX = 12
 /** The thread that was started ahead, and its file. */
 let waiting: { readonly file: string; readonly worker: Worker } | null = null
 
-/** What a thread does before it receives its setup. */
+/** Work of a thread before it receives its setup. */
 interface Ahead {
   /** The build of SQLite to load; null: the first that works. */
   readonly driver: DriverName | null

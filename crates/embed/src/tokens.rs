@@ -17,7 +17,7 @@ pub struct Tokenized {
     pub types: Vec<u32>,
 }
 
-/// What is tokenized together.
+/// The number of texts that the tokenizer joins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// A text.

@@ -46,7 +46,7 @@ struct Pass<'a> {
     /// True if no pass of the term follows.
     is_last: bool,
     source: Source<'a>,
-    /// None if the scores are not cached: they depend on the request.
+    /// Key of the cached scores; None if they depend on the request and are not cached.
     key: Option<ListKey<'a>>,
     /// Scores of all documents, if they are known.
     list: Option<Arc<ScoreList>>,
