@@ -4,6 +4,8 @@ import { root } from './setup.mjs'
 
 /** Limits for the repeated failures of a step at the end. The repetition helps if the beginning of a log is cut. */
 const repeated = { tests: 10, lines: 12, width: 300 }
+/** A command that runs longer hangs. It is killed, so that the check ends and names it. */
+const limitMinutes = 45
 
 const total = { passed: 0, failed: 0 }
 const problems = []
@@ -86,8 +88,17 @@ function watch(command, args, env, isQuiet) {
         if (!isQuiet) to.write(text)
       })
     }
+    const hangs = setTimeout(() => {
+      output += `\nnot ended after ${limitMinutes} minutes\n`
+      child.kill('SIGKILL')
+      // Processes that the command has started may keep its output open.
+      for (const stream of [child.stdout, child.stderr]) stream.destroy()
+    }, limitMinutes * 60_000)
     child.on('error', (error) => resolve({ code: 1, output: String(error) }))
-    child.on('close', (code) => resolve({ code: code ?? 1, output }))
+    child.on('close', (code) => {
+      clearTimeout(hangs)
+      resolve({ code: code ?? 1, output })
+    })
   })
 }
 

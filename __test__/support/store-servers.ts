@@ -96,9 +96,21 @@ export async function startStoreProcess(
   const port = await freePort()
   const child = spawn(pathOf(server), server.arguments(port, directory), {
     env: { ...process.env, ...server.env },
-    stdio: 'ignore',
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let output = ''
+  child.stderr.on('data', (chunk: Buffer) => {
+    output = `${output}${chunk}`.slice(-100_000)
+  })
+  let isExpected = false
+  child.once('exit', (code, signal) => {
+    // Without a store the servers of a test only repeat their calls.
+    if (isExpected) return
+    const panic = output.search(/^(fatal error|panic): /m)
+    console.error(`${name} ended with ${code ?? signal}: ${output.slice(panic).slice(0, 3_000)}`)
   })
   t.teardown(async () => {
+    isExpected = true
     child.kill('SIGKILL')
     await rm(directory, { recursive: true, force: true })
   })
@@ -107,7 +119,13 @@ export async function startStoreProcess(
     if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  return { origin, signal: (sent) => void child.kill(sent) }
+  return {
+    origin,
+    signal(sent) {
+      isExpected ||= sent !== 'SIGSTOP' && sent !== 'SIGCONT'
+      child.kill(sent)
+    },
+  }
 }
 
 async function answers(origin: string): Promise<boolean> {

@@ -36,6 +36,9 @@ const ENDS = ['killed', 'stopped', 'asleep'] as const
 const CLIENTS = 4
 /** Longest pause of a client between two writes. Each round has its own. */
 const PAUSE_MS_MAX = 200
+/** A wait that takes longer ends the trial with an error. */
+const PATIENCE_MS = 120_000
+const STARTS_MAX = 20
 
 /** @returns a line for each problem */
 export async function takeovers(setup: TakeoverSetup): Promise<readonly string[]> {
@@ -50,6 +53,7 @@ export async function takeovers(setup: TakeoverSetup): Promise<readonly string[]
   const problems: string[] = []
   const acknowledged = new Set<number>()
   const times: number[] = []
+  const children = new Set<ChildProcess>()
   let next = 0
   let writer: Server | null = null
   try {
@@ -66,7 +70,7 @@ export async function takeovers(setup: TakeoverSetup): Promise<readonly string[]
       }
       if (end !== 'asleep') await clients?.end()
       const began = performance.now()
-      writer = await started(engine, join(directory, `${round % 2}`), proxy.origin)
+      writer = await started(children, [engine, join(directory, `${round % 2}`), proxy.origin])
       if (before !== null) times.push(performance.now() - began)
       // The first acknowledged document implies a first checkpoint, from which another server can take over.
       if (before === null) await firstDocument(writer, next++, acknowledged)
@@ -95,7 +99,7 @@ export async function takeovers(setup: TakeoverSetup): Promise<readonly string[]
       )
     report([...proxy.counts].map(([fate, count]) => `${fate} ${count}`).join(', '))
   } finally {
-    await writer?.kill()
+    for (const child of children) child.kill('SIGKILL')
     await proxy.close()
   }
   return problems
@@ -108,18 +112,27 @@ interface Server {
   signal(name: NodeJS.Signals): void
   kill(): Promise<void>
   stop(): Promise<void>
+  /** Repeats `step` until it is true. @throws Error with the end of the log after `PATIENCE_MS` */
+  until(what: string, step: () => Promise<boolean>): Promise<void>
 }
 
-/** Starts a server and waits until it has taken over. Repeats a start that fails because of the bucket. */
-async function started(engine: string, data: string, endpoint: string): Promise<Server> {
-  for (;;) {
-    const server = await begun(engine, data, endpoint)
+/** Engine, data directory, endpoint of the bucket. */
+type Start = readonly [engine: string, data: string, endpoint: string]
+
+/**
+ * Starts a server and waits until it has taken over. Repeats a start that fails because of the bucket.
+ * @param children gets its process
+ */
+async function started(children: Set<ChildProcess>, start: Start): Promise<Server> {
+  for (let attempt = 1; attempt <= STARTS_MAX; attempt++) {
+    const server = await begun(children, start)
     if (server !== null) return server
   }
+  throw new Error(`a server did not reach the bucket in ${STARTS_MAX} starts`)
 }
 
 /** @returns null if the server had no data and exited because too many of its calls failed */
-async function begun(engine: string, data: string, endpoint: string): Promise<Server | null> {
+async function begun(children: Set<ChildProcess>, [engine, data, endpoint]: Start): Promise<Server | null> {
   const port = await freePort()
   const options = [
     ...['--db-path', data, '--http-addr', `127.0.0.1:${port}`, '--engine', engine, '--log-level', 'WARN'],
@@ -136,51 +149,70 @@ async function begun(engine: string, data: string, endpoint: string): Promise<Se
     env: { ...process.env, AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
+  children.add(child)
   let log = ''
   child.stderr?.on('data', (chunk: Buffer) => {
     log = `${log}${chunk}`.slice(-10_000)
   })
-  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  let end: string | null = null
+  child.once('exit', (code, signal) => {
+    children.delete(child)
+    end = `exited with ${code ?? signal}`
+  })
+  const late = (what: string): never => {
+    child.kill('SIGKILL')
+    throw new Error(`a server has not ${what} within ${PATIENCE_MS / 1000} s: ${log}`)
+  }
+  const until = async (what: string, step: () => Promise<boolean>): Promise<void> => {
+    for (const limit = performance.now() + PATIENCE_MS; !(await step()); await pause(30))
+      if (performance.now() > limit) late(what)
+  }
   const ended = async (signal: NodeJS.Signals): Promise<void> => {
     child.kill(signal)
-    await gone
+    await until(`ended by ${signal}`, async () => end !== null)
   }
   const origin = `http://127.0.0.1:${port}`
-  while (!(await hasTakenOver(origin))) {
-    if (child.exitCode === 1 && log.includes('needs the bucket at its start')) return null
-    if (child.exitCode !== null) throw new Error(`a server exited with ${child.exitCode}: ${log}`)
-    await pause(30)
+  /** @returns null without an answer */
+  const answer = async (path: string, init: RequestInit = {}): Promise<Response | null> => {
+    const signal = AbortSignal.timeout(PATIENCE_MS)
+    try {
+      return await fetch(`${origin}${path}`, { ...init, signal })
+    } catch {
+      return signal.aborted ? late(`answered ${path}`) : null
+    }
+  }
+  await until('taken over', async () => end !== null || (await hasTakenOver(await answer('/health'))))
+  if (end !== null) {
+    if (log.includes('needs the bucket at its start')) return null
+    throw new Error(`a server ${end}: ${log}`)
   }
   return {
-    add: (documents) =>
-      fetch(`${origin}/indexes/things/documents`, {
-        method: 'POST',
-        body: JSON.stringify(documents),
-        headers: { 'content-type': 'application/json' },
-      }).then(
-        ({ status }) => status,
-        () => null,
-      ),
-    call: async (path) => (await fetch(`${origin}${path}`)).json(),
+    add: async (documents) => {
+      const body = JSON.stringify(documents)
+      const headers = { 'content-type': 'application/json' }
+      const response = await answer('/indexes/things/documents', { method: 'POST', body, headers })
+      await response?.body?.cancel()
+      return response?.status ?? null
+    },
+    call: async (path) => (await answer(path))?.json() ?? null,
     signal: (name) => void child.kill(name),
     kill: () => ended('SIGKILL'),
     stop: () => ended('SIGTERM'),
+    until,
   }
 }
 
-async function hasTakenOver(origin: string): Promise<boolean> {
-  try {
-    const { replication } = (await (await fetch(`${origin}/health`)).json()) as {
-      readonly replication?: { readonly role: string; readonly position: number | null }
-    }
-    return replication?.role === 'writer' && replication.position !== null
-  } catch {
-    return false
+async function hasTakenOver(health: Response | null): Promise<boolean> {
+  if (health === null) return false
+  const { replication } = (await health.json()) as {
+    readonly replication?: { readonly role: string; readonly position: number | null }
   }
+  return replication?.role === 'writer' && replication.position !== null
 }
 
 async function firstDocument(server: Server, id: number, acknowledged: Set<number>): Promise<void> {
-  while ((await server.add([{ id, text: 'the first thing' }])) !== 202) await pause(50)
+  const add = async () => (await server.add([{ id, text: 'the first thing' }])) === 202
+  await server.until('accepted a first document', add)
   acknowledged.add(id)
 }
 
@@ -196,6 +228,8 @@ function load(server: Server, nextId: () => number, acknowledged: Set<number>, p
     }
   }
   const running = Promise.all(Array.from({ length: CLIENTS }, client))
+  // An error is thrown by `end`.
+  running.catch(() => undefined)
   return {
     end: async () => {
       isOn = false
@@ -206,18 +240,16 @@ function load(server: Server, nextId: () => number, acknowledged: Set<number>, p
 
 /** Waits until all tasks ended. @returns the acknowledged documents that the server does not have */
 async function missingIn(server: Server, acknowledged: ReadonlySet<number>): Promise<readonly number[]> {
-  for (;;) {
-    const { total } = (await server.call('/tasks?statuses=enqueued,processing&limit=1')) as { total: number }
-    if (total === 0) break
-    await pause(50)
-  }
+  await server.until('ended all tasks', async () => {
+    const path = '/tasks?statuses=enqueued,processing&limit=1'
+    return ((await server.call(path)) as { total: number } | null)?.total === 0
+  })
   const found = new Set<number>()
   for (let offset = 0; acknowledged.size > 0; offset += 1000) {
-    const page = (await server.call(`/indexes/things/documents?fields=id&limit=1000&offset=${offset}`)) as {
-      results?: readonly { id: number }[]
-    }
-    for (const { id } of page.results ?? []) found.add(id)
-    if ((page.results?.length ?? 0) < 1000) break
+    const path = `/indexes/things/documents?fields=id&limit=1000&offset=${offset}`
+    const page = (await server.call(path)) as { readonly results?: readonly { id: number }[] } | null
+    for (const { id } of page?.results ?? []) found.add(id)
+    if ((page?.results?.length ?? 0) < 1000) break
   }
   return [...acknowledged].filter((id) => !found.has(id))
 }
