@@ -59,7 +59,8 @@ if (trial === undefined) {
   process.exit(2)
 }
 const main = fileURLToPath(new URL(`./${name}/main.js`, import.meta.url))
-const child = spawn(process.execPath, [main, ...options], { stdio: 'inherit' })
+const promptExit = new URL('./prompt-exit.js', import.meta.url).href
+const child = spawn(process.execPath, ['--import', promptExit, main, ...options], { stdio: 'inherit' })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
 child.on('close', (code, signal) => {
   if (signal !== null) console.error(`the trial ${name} was ended by ${signal}`)

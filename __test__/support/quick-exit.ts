@@ -1,6 +1,6 @@
 /**
- * Ends a test process as soon as nothing is left to do. Without this, Node.js 20 rarely never ends: while it frees the
- * process it waits for requests that get no answer any more.
+ * Ends a test process as soon as nothing is left to do. While Node.js 20 frees a process, it rarely waits for
+ * ever, at full load of a core, for requests to a killed server.
  */
 import { registerCompletionHandler } from 'ava'
 
