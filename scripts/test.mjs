@@ -11,7 +11,6 @@ import { spawn } from 'node:child_process'
 import { availableParallelism, constants, setPriority } from 'node:os'
 import {
   answers,
-  binaryPackages,
   buildAddon,
   buildPage,
   compileTypeScript,
@@ -38,6 +37,11 @@ if (chosen.length === 0 || unknown !== undefined) {
   process.exit(2)
 }
 
+/** Specs that need the script interpreter: they run when it is built. */
+const scriptSpecs = ['http/edit', 'packages/addon-types', 'smoke/package'].map(
+  (name) => `dist/__test__/${name}.spec.js`,
+)
+
 const began = Date.now()
 if (!(await installDependencies())) {
   fail('cannot install the dependencies')
@@ -49,13 +53,11 @@ let prepared = null
 for (const name of chosen) await tiers[name]()
 finish()
 
-/**
- * Compiles TypeScript while cargo compiles the addons. @returns if TypeScript compiled, and the outcome of the addons
- */
+/** Compiles TypeScript while cargo compiles the engine. @returns if TypeScript compiled, and the outcome of the engine */
 function prepare() {
   prepared ??= (async () => {
     const start = Date.now()
-    const building = buildAddons()
+    const building = buildAddon('engine')
     const isCompiled = await compileTypeScript()
     // Tests of an older build must not run, so a compile error ends the check.
     if (!isCompiled) fail('tsc: the TypeScript sources do not compile')
@@ -68,17 +70,10 @@ function prepare() {
       process.stdout.write('no Rust toolchain: the native engine is neither built nor tested\n')
       if (isCi) fail('CI must test the native engine, but it is not built')
     }
-    took('addons', start)
+    took('native engine', start)
     return { isCompiled, addon }
   })()
   return prepared
-}
-
-/** Builds the addons of the engine's package. @returns the worst outcome */
-async function buildAddons() {
-  const outcomes = []
-  for (const addon of binaryPackages.engine) outcomes.push(await buildAddon(addon))
-  return ['failed', 'no-rust'].find((outcome) => outcomes.includes(outcome)) ?? outcomes[0]
 }
 
 /**
@@ -98,11 +93,18 @@ async function quick() {
   const { isCompiled, addon } = await prepare()
   if (!isBuilt('embed'))
     process.stdout.write('local embedding models are not tested: run `npm run build:embed` to build them\n')
-  const compiling = hasRust() ? compileRustTests() : null
+  const others = ['lint/**', 'process/**'].map((files) => `dist/__test__/${files}`).concat(scriptSpecs)
+  // The specs leave a core idle now and then.
+  const build = [`${root}/scripts/build-addons.mjs`, '--profile', 'dev', 'engine']
+  const buildingScripts = hasRust() ? atLowPriority(process.execPath, build) : null
+  const compilingTests = buildingScripts?.then(compileRustTests)
   if (isCompiled)
-    await ava('specs', ['dist/__test__/**/*.spec.js', '!dist/__test__/{lint,process}/**'], addon)
-  if (compiling === null) return
-  await compiling
+    await ava('specs', ['dist/__test__/**/*.spec.js', ...others.map((files) => `!${files}`)], addon)
+  await buildingScripts
+  await prepareScripts()
+  if (isCompiled) await ava('specs of scripts', scriptSpecs, addon)
+  await compilingTests
+  if (!hasRust()) return
   for (const { name, packages } of crateGroups())
     await step(`cargo test${name}`, 'cargo', ['test', ...packages, '--tests', '--no-fail-fast'], {
       counts: { passed: /^test result: .*?(\d+) passed/gm, failed: /^test result: .*?(\d+) failed/gm },
@@ -110,27 +112,35 @@ async function quick() {
     })
 }
 
-/**
- * Compiles the Rust tests at low priority beside the specs, which leave a core idle now and then. Says nothing about
- * errors: `cargo test` compiles again what failed here, and shows them.
- */
+/** Builds the script interpreter unless it is built. */
+async function prepareScripts() {
+  const start = Date.now()
+  if ((await buildAddon('script')) === 'failed') fail('napi build: cannot build the script interpreter')
+  took('script interpreter', start)
+}
+
 async function compileRustTests() {
-  for (const { packages } of crateGroups()) {
-    const child = spawn('cargo', ['test', ...packages, '--tests', '--no-run'], {
-      cwd: root,
-      env: { ...process.env, ...namedTarget() },
-      stdio: 'ignore',
-    })
-    await new Promise((resolve) => {
-      child.once('spawn', () => setPriority(child.pid, constants.priority.PRIORITY_LOW))
-      child.once('error', resolve)
-      child.once('close', resolve)
-    })
-  }
+  for (const { packages } of crateGroups())
+    await atLowPriority('cargo', ['test', ...packages, '--tests', '--no-run'])
+}
+
+/** Runs a command beside others. Its errors are not shown, so a later step must repeat what failed. */
+async function atLowPriority(command, args) {
+  const child = spawn(command, args, {
+    cwd: root,
+    env: { ...process.env, ...namedTarget() },
+    stdio: 'ignore',
+  })
+  await new Promise((resolve) => {
+    child.once('spawn', () => setPriority(child.pid, constants.priority.PRIORITY_LOW))
+    child.once('error', resolve)
+    child.once('close', resolve)
+  })
 }
 
 async function processTier() {
   const { isCompiled, addon } = await prepare()
+  await prepareScripts()
   await installTestPrograms()
   // More files than cores, because these specs mostly wait for their processes.
   const args = ['--concurrency', String(availableParallelism() + 1), 'dist/__test__/process/**/*.spec.js']
