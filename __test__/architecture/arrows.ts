@@ -37,7 +37,7 @@ export const tsModules: ModuleTable = {
     ],
   ],
   replication: ['instance', 'tasks', 'outbound', 'engine', 'telemetry', 'launch', 'parse', 'errors'],
-  placement: ['replication', 'instance', 'telemetry', 'launch', 'parse', 'errors'],
+  placement: ['replication', 'instance', 'outbound', 'telemetry', 'launch', 'parse', 'errors'],
   operations: ['instance', 'tasks', 'reranking', 'embedding', 'engine', 'settings', 'parse', 'errors'],
   mcp: [],
   judge: ['launch', 'parse', 'errors'],

@@ -20,6 +20,7 @@ import {
   REDIRECTS_MAX,
   SHORT_ANSWER_BYTES_MAX,
 } from './limits.js'
+import { linkedSignal } from './linked-signal.js'
 
 /** A call to a URL that a user or operator configured. */
 export interface OutboundRequest {
@@ -164,16 +165,17 @@ export function openOutbound({ allowedNetworks, resolve, authorities }: Outbound
   }
   return {
     async call(request) {
-      const timeout = AbortSignal.timeout(request.timeoutMs)
-      const signal = request.signal === undefined ? timeout : AbortSignal.any([timeout, request.signal])
       const url = parsedUrl(request.url)
+      const limit = linkedSignal([request.signal], request.timeoutMs)
       try {
-        const { answer, url: last } = await follow(await agentOnce(), policy, request, url, signal)
+        const { answer, url: last } = await follow(await agentOnce(), policy, request, url, limit.signal)
         return await taken(answer, request, last)
       } catch (error) {
         if (error instanceof ApiError) throw error
-        const failure = outboundError(error, url, timeout.aborted, request)
+        const failure = outboundError(error, url, limit.isLate, request)
         throw failure.fault === 'certificate' ? await withCertificate(failure, url, lookup) : failure
+      } finally {
+        limit.unlink()
       }
     },
     pass: async (request) => passed(await agentOnce(), policy, request),
@@ -240,11 +242,12 @@ async function passed(agent: Agent, policy: AddressPolicy, request: PassedReques
 async function stream(agent: Agent, policy: AddressPolicy, request: StreamRequest): Promise<OutboundStream> {
   const url = parsedUrl(request.url)
   const idle = new AbortController()
+  const { signal, unlink } = linkedSignal([idle.signal, request.signal])
   let timeoutMs = request.beginMs ?? request.idleMs
   let timer = setTimeout(() => idle.abort(), timeoutMs)
-  const signal = request.signal === undefined ? idle.signal : AbortSignal.any([idle.signal, request.signal])
   const failed = (error: unknown): Error => {
     clearTimeout(timer)
+    unlink()
     return outboundError(error, url, idle.signal.aborted, { ...request, timeoutMs })
   }
   try {
@@ -258,6 +261,7 @@ async function stream(agent: Agent, policy: AddressPolicy, request: StreamReques
     body.on('error', () => undefined)
     const discard = (): void => {
       clearTimeout(timer)
+      unlink()
       body.destroy()
     }
     async function* chunks(): AsyncGenerator<Buffer> {

@@ -12,3 +12,4 @@ export {
 export { certificateFault, trusting } from './certificate.js'
 export * from './client.js'
 export { readAnswer } from './json.js'
+export { type LinkedSignal, linkedSignal } from './linked-signal.js'

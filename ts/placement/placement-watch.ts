@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { replaceFile } from '../instance/index.js'
 import { LaunchError } from '../launch/index.js'
+import { linkedSignal } from '../outbound/index.js'
 import type { Logger } from '../telemetry/index.js'
 import { POLL_MS, REFRESH_MS, START_MS } from './limits.js'
 import { cellNamed, emptyPlacement, type Placement, readPlacement } from './placement.js'
@@ -38,8 +39,9 @@ export async function openPlacement(request: PlacementRequest): Promise<OpenedPl
   const { store, directory, cell, log, signal } = request
   const path = join(directory, FILE)
   const stored = await storedAt(path)
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(START_MS)])
-  let current = await store.newest(stored, limit).catch((error: unknown) => {
+  const limit = linkedSignal([signal], START_MS)
+  const newest = store.newest(stored, limit.signal).finally(() => limit.unlink())
+  let current = await newest.catch((error: unknown) => {
     signal.throwIfAborted()
     const reason = error instanceof Error ? error.message : String(error)
     if (stored.version === 0) throw new LaunchError(`--placement: it cannot be read: ${reason}`, 1)

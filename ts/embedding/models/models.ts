@@ -1,6 +1,7 @@
 /** Embeds texts, and scores documents, with models that run in this process. */
 import { isAbsolute } from 'node:path'
 import { LRUCache } from 'lru-cache'
+import { linkedSignal } from '../../outbound/index.js'
 import { type HubSetup, hubFolder } from './hub.js'
 import { Lane, LaneFullError } from './lane.js'
 import { LOADED_MODELS_MAX, RANKINGS_WAITING_MAX } from './limits.js'
@@ -152,12 +153,11 @@ export function openModels(setup: ModelsSetup): Models {
     lane: Lane,
     work: (model: T, either: AbortSignal) => Promise<R>,
   ): Promise<R> {
-    const late = deadline === undefined ? null : AbortSignal.timeout(msUntil(deadline))
-    const signals = [signal, late, closing.signal].filter((each) => each !== undefined && each !== null)
-    const either = AbortSignal.any(signals)
+    const limit = linkedSignal([signal, closing.signal], deadline === undefined ? null : msUntil(deadline))
+    const either = limit.signal
     let isLoaded = false
     try {
-      const model = await loadedModel(name, kind, either, late === null)
+      const model = await loadedModel(name, kind, either, deadline === undefined)
       isLoaded = true
       return await untilAborted(
         lane.run(() => work(model, either), either),
@@ -165,10 +165,12 @@ export function openModels(setup: ModelsSetup): Models {
       )
     } catch (error) {
       signal?.throwIfAborted()
-      if (late?.aborted) throw new LateModelError(name.model, isLoaded)
+      if (limit.isLate) throw new LateModelError(name.model, isLoaded)
       if (error instanceof LaneFullError)
         throw new ModelError(`the model \`${name.model}\` is busy with other searches`)
       throw error
+    } finally {
+      limit.unlink()
     }
   }
 

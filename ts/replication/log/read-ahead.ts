@@ -1,3 +1,4 @@
+import { linkedSignal } from '../../outbound/index.js'
 import { READ_AHEAD, READ_AHEAD_BYTES } from '../object-store/limits.js'
 import type { LogRecord } from './log-record.js'
 
@@ -15,7 +16,7 @@ export async function* readAhead(
   most: number = READ_AHEAD,
 ): AsyncGenerator<LogRecord, void> {
   const stop = new AbortController()
-  const both = AbortSignal.any([signal, stop.signal])
+  const { signal: both, unlink } = linkedSignal([signal, stop.signal])
   const ahead: Promise<LogRecord | null>[] = []
   try {
     for (let [seq, begun, atOnce] = [from, from, 1]; seq <= last; seq++) {
@@ -33,5 +34,6 @@ export async function* readAhead(
     }
   } finally {
     stop.abort()
+    unlink()
   }
 }

@@ -1,3 +1,4 @@
+import { linkedSignal } from '../../outbound/index.js'
 import type { Timing } from '../interruptible-sleep.js'
 import { unavailable } from '../lead/refusals.js'
 import { AWAY_LOG_MS, AWAY_MS, AWAY_POLL_MS } from '../limits.js'
@@ -73,9 +74,11 @@ export class Outage {
   async reachable<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const away = new AbortController()
     const end = this.whenAway(() => away.abort(unavailable()))
+    const linked = linkedSignal([away.signal, signal])
     try {
-      return await work(AbortSignal.any([away.signal, signal]))
+      return await work(linked.signal)
     } finally {
+      linked.unlink()
       end()
     }
   }
