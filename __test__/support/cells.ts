@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava'
 import { Cells } from '../../ts/http/index.js'
-import { openOutbound } from '../../ts/outbound/index.js'
+import { type OutboundSetup, openOutbound } from '../../ts/outbound/index.js'
 import { CELLS_MAX, type Placement } from '../../ts/placement/index.js'
 import { startServer, type TestServer, type TestServerOptions } from './server.js'
 
@@ -30,13 +30,17 @@ export interface CellWorld {
   start(cell: 'a' | 'b', options?: TestServerOptions): Promise<CellServer>
 }
 
-/** Starts two cells: `a`, which is home, and `b`, which has the indexes that begin with `b`. */
+/**
+ * Starts two cells: `a`, which is home, and `b`, which has the indexes that begin with `b`.
+ * @param calls of the servers to each other
+ */
 export async function startCells(
   t: ExecutionContext,
   options: TestServerOptions = {},
   indexes: readonly string[] = ['books', 'boats'],
+  calls: Pick<OutboundSetup, 'passedSilenceMs'> = {},
 ): Promise<CellWorld> {
-  const peers = openOutbound({ allowedNetworks: 'any' })
+  const peers = openOutbound({ allowedNetworks: 'any', ...calls })
   const servers: CellServer[] = []
   const start: CellWorld['start'] = async (name, more = {}) => {
     const known: KnownPlacement = {

@@ -17,10 +17,13 @@ import {
   CONNECT_TIMEOUT_MS,
   CONNECTIONS_PER_ORIGIN_MAX,
   IDLE_CONNECTION_MS,
+  PASSED_SILENCE_MS,
   REDIRECTS_MAX,
   SHORT_ANSWER_BYTES_MAX,
 } from './limits.js'
 import { linkedSignal } from './linked-signal.js'
+import { OutboundError } from './outbound-error.js'
+import { Silence } from './silence.js'
 
 /** A call to a URL that a user or operator configured. */
 export interface OutboundRequest {
@@ -100,34 +103,6 @@ export interface PassedAnswer {
   readonly body: Readable
 }
 
-/** Why a call has no answer. */
-export type OutboundFault =
-  /** The URL cannot be called. */
-  | 'url'
-  /** The address policy forbids it. */
-  | 'refused'
-  | 'unreachable'
-  /** The certificate of the server is not trusted. */
-  | 'certificate'
-  | 'timeout'
-  | 'too_large'
-  | 'redirects'
-  /** The signal of the caller aborted. */
-  | 'aborted'
-
-/** A call without an answer. Its message names the host, but never a header or the rest of the URL. */
-export class OutboundError extends Error {
-  override readonly name = 'OutboundError'
-
-  constructor(
-    readonly fault: OutboundFault,
-    message: string,
-    options?: ErrorOptions,
-  ) {
-    super(message, options)
-  }
-}
-
 /** Makes the HTTP calls of this process. No other module opens connections to other hosts. */
 export interface Outbound {
   /** Sends a request and follows redirects, unless it refuses them. @throws OutboundError without an answer */
@@ -135,7 +110,8 @@ export interface Outbound {
   /** Sends a request and follows redirects, unless it refuses them. @throws OutboundError if no answer begins */
   stream(request: StreamRequest): Promise<OutboundStream>
   /**
-   * Passes a request on and streams its body and its answer. Follows no redirect, and sends nothing twice.
+   * Passes a request on and streams its body and its answer. Follows no redirect, and sends nothing twice. Fails with
+   * `timeout` if the other server makes no progress for `passedSilenceMs`.
    * @throws OutboundError without an answer; `unreachable` only if nothing was sent
    */
   pass(request: PassedRequest): Promise<PassedAnswer>
@@ -149,10 +125,17 @@ export interface OutboundSetup {
   readonly resolve?: Resolve
   /** PEM certificates of authorities to trust in addition to those of Node.js. */
   readonly authorities?: string
+  /** Milliseconds without a byte after which a request that was passed on fails. Default: `PASSED_SILENCE_MS`. */
+  readonly passedSilenceMs?: number
 }
 
 /** @throws Error if an entry of `allowedNetworks` is not a network */
-export function openOutbound({ allowedNetworks, resolve, authorities }: OutboundSetup): Outbound {
+export function openOutbound({
+  allowedNetworks,
+  resolve,
+  authorities,
+  passedSilenceMs = PASSED_SILENCE_MS,
+}: OutboundSetup): Outbound {
   const policy = addressPolicy(allowedNetworks)
   const lookup = guardedLookup(policy, resolve)
   let opened: Promise<Agent> | null = null
@@ -178,7 +161,7 @@ export function openOutbound({ allowedNetworks, resolve, authorities }: Outbound
         limit.unlink()
       }
     },
-    pass: async (request) => passed(await agentOnce(), policy, request),
+    pass: async (request) => passed(await agentOnce(), policy, request, passedSilenceMs),
     stream: async (request) => stream(await agentOnce(), policy, request),
     async close() {
       const agent = await opened
@@ -214,7 +197,12 @@ const unconnected: ReadonlySet<unknown> = new Set([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'],
 ])
 
-async function passed(agent: Agent, policy: AddressPolicy, request: PassedRequest): Promise<PassedAnswer> {
+async function passed(
+  agent: Agent,
+  policy: AddressPolicy,
+  request: PassedRequest,
+  silenceMs: number,
+): Promise<PassedAnswer> {
   const url = parsedUrl(request.url)
   const headers: Record<string, string> = {}
   for (const [name, value] of Object.entries(request.headers)) {
@@ -223,14 +211,18 @@ async function passed(agent: Agent, policy: AddressPolicy, request: PassedReques
       headers[name] = typeof value === 'string' ? value : value.join(', ')
   }
   requireAllowed(policy, url)
+  const silence = new Silence(silenceMs)
+  const signal = AbortSignal.any([silence.signal, request.signal])
   try {
     const answer = await agent.request({
       ...{ origin: url.origin, path: `${url.pathname}${url.search}`, method: request.method as 'GET' },
-      ...{ headers, body: request.body, signal: request.signal },
+      ...{ headers, body: silence.sent(request.body), signal },
     })
-    return { status: answer.statusCode, headers: answer.headers, body: answer.body }
+    return { status: answer.statusCode, headers: answer.headers, body: silence.received(answer.body) }
   } catch (error) {
-    const failure = outboundError(error, url, false, { timeoutMs: 0, signal: request.signal })
+    silence.end()
+    const timeout = { timeoutMs: silenceMs, signal: request.signal }
+    const failure = outboundError(error, url, silence.signal.aborted, timeout)
     if (failure.fault !== 'unreachable' || unconnected.has((error as { code?: unknown }).code)) throw failure
     throw new OutboundError('timeout', `\`${url.host}\` did not answer a request that was sent`, {
       cause: error,

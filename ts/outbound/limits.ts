@@ -18,3 +18,15 @@ export const CONNECTIONS_PER_ORIGIN_MAX = 140
 
 /** Largest answer in bytes that is parsed without a pause. It takes less than a millisecond. */
 export const SHORT_ANSWER_BYTES_MAX = 65_536
+
+/**
+ * Milliseconds without a byte after which a request that was passed on has failed. Longer than a request may wait for the
+ * end of a task, which is a minute.
+ */
+export const PASSED_SILENCE_MS = 90_000
+
+/**
+ * Slowest handling of the body of such a request, in bytes per millisecond, before the answer begins. Source: the slowest
+ * accepted transfer to a bucket, for which the answer may wait.
+ */
+export const PASSED_BYTES_PER_MS_MIN = 64

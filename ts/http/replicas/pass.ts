@@ -10,7 +10,7 @@ export interface Passing {
   readonly headers: Readonly<Record<string, string>>
   /** Empty: the request has none. Absent: the body of the client, streamed. */
   readonly body?: Buffer
-  /** Milliseconds until the answer must begin. Absent: no limit. */
+  /** Milliseconds until the answer must begin. Absent: only progress is limited, as in every request. */
   readonly beginMs?: number
 }
 
