@@ -7,6 +7,27 @@ import {
 } from '../../ts/sqlite/driver.js'
 import type { World } from './world.js'
 
+/** Columns, and the rest of a query from `FROM` on. */
+export interface Query {
+  readonly columns: readonly string[]
+  readonly rest: string
+}
+
+const texts = new WeakMap<readonly Query[], string>()
+
+/** Returns one statement for all queries. */
+function textsOf(queries: readonly Query[]): string {
+  const known = texts.get(queries)
+  if (known !== undefined) return known
+  const parts = queries.map(({ columns, rest }, at) => {
+    const pairs = columns.map((column) => `'${column}', ${column}`).join(', ')
+    return `(SELECT json_group_array(json_object(${pairs})) FROM (SELECT ${columns.join(', ')} ${rest})) AS q${at}`
+  })
+  const sql = `SELECT ${parts.join(', ')}`
+  texts.set(queries, sql)
+  return sql
+}
+
 const full = () => new Error('database or disk is full')
 
 /**
@@ -19,7 +40,8 @@ export class Disk implements Connection {
   readonly #world: World
   readonly #driver: DriverName | undefined
   readonly #real: Connection
-  readonly #reads = new Map<string, Statement>()
+  /** Prepared statements, which all stores of this disk use. Preparing them dominates a short run otherwise. */
+  readonly #prepared = new Map<string, Statement>()
   #isOpen = false
   #inTransaction = false
   #isSynced = true
@@ -84,12 +106,17 @@ export class Disk implements Connection {
 
   /** Reads rows directly from the database. @param rest of the query, from `FROM` on */
   rows<C extends string>(columns: readonly C[], rest: string): readonly Readonly<Record<C, Value>>[] {
-    // Reads all rows as one JSON text, because reading single rows through the driver dominates a run.
-    const pairs = columns.map((column) => `'${column}', ${column}`).join(', ')
-    const sql = `SELECT json_group_array(json_object(${pairs})) AS found FROM (SELECT ${columns.join(', ')} ${rest})`
-    const statement = this.#reads.get(sql) ?? this.#real.prepare(sql)
-    this.#reads.set(sql, statement)
-    return JSON.parse(String(statement.all([])[0]?.found)) as Record<C, Value>[]
+    const [text] = this.texts([{ columns, rest }])
+    return JSON.parse(text ?? '') as Record<C, Value>[]
+  }
+
+  /**
+   * Reads rows of several queries directly from the database.
+   * @returns for each query its rows as JSON, because reading single rows through the driver dominates a run
+   */
+  texts(queries: readonly Query[]): readonly string[] {
+    const [found] = this.#statement(textsOf(queries)).all([])
+    return queries.map((_, at) => String(found?.[`q${at}`]))
   }
 
   /** Copies everything into a new file when a copy begins. */
@@ -123,8 +150,14 @@ export class Disk implements Connection {
     else this.#real.exec(sql)
   }
 
+  #statement(sql: string): Statement {
+    const statement = this.#prepared.get(sql) ?? this.#real.prepare(sql)
+    this.#prepared.set(sql, statement)
+    return statement
+  }
+
   prepare(sql: string): Statement {
-    const statement = this.#real.prepare(sql)
+    const statement = this.#statement(sql)
     return {
       all: (parameters) => statement.all(parameters),
       run: (parameters) => {
@@ -144,9 +177,8 @@ export class Disk implements Connection {
   }
 
   #begin(): void {
-    if (!this.#isOpen) this.#real.exec('BEGIN')
+    this.#real.exec(this.#isOpen ? 'SAVEPOINT written' : 'BEGIN; SAVEPOINT written')
     this.#isOpen = true
-    this.#real.exec('SAVEPOINT written')
     this.#inTransaction = true
   }
 
@@ -164,12 +196,9 @@ export class Disk implements Connection {
       this.#rollback()
       throw new Error('disk I/O error')
     }
-    this.#real.exec('RELEASE written')
+    this.#real.exec(this.#isSynced ? 'RELEASE written; COMMIT' : 'RELEASE written')
     this.#inTransaction = false
-    if (this.#isSynced) {
-      this.#real.exec('COMMIT')
-      this.#isOpen = false
-    }
+    if (this.#isSynced) this.#isOpen = false
     this.committed()
   }
 

@@ -1,25 +1,27 @@
 import { localValues, OUTBOX_STORED_AS, replicatedTables } from '../../ts/tasks/replicated/tables.js'
-import type { Disk } from './disk.js'
+import type { Disk, Query } from './disk.js'
 
-/** The replicated rows, by table. */
-export type Rows = ReadonlyMap<string, readonly string[]>
+/** The replicated rows of each table as JSON, in the order of `replicatedTables`. */
+export type Rows = readonly string[]
+
+const local = localValues.map((name) => `'${name}'`).join(', ')
+
+const queries: readonly Query[] = replicatedTables.map(({ name, key, columns }) => ({
+  columns: columns.split(', '),
+  rest: `FROM ${name} ${name === 'instance' ? `WHERE name NOT IN (${local})` : ''} ORDER BY ${key}`,
+}))
 
 export function rowsOf(disk: Disk): Rows {
-  return new Map(
-    replicatedTables.map(({ name, key, columns }) => [
-      name,
-      disk
-        .rows(columns.split(', '), `FROM ${name} ORDER BY ${key}`)
-        .filter((row) => name !== 'instance' || !localValues.includes(String(row.name)))
-        .map((row) => JSON.stringify(row)),
-    ]),
-  )
+  return disk.texts(queries)
 }
 
 /** Describes a difference between two states in one line; null if they are equal. */
 export function difference(wanted: Rows, found: Rows): string | null {
-  for (const [name, rows] of wanted) {
-    const others = found.get(name) ?? []
+  for (const [at, { name }] of replicatedTables.entries()) {
+    if (wanted[at] === found[at]) continue
+    const [rows, others] = [wanted, found].map((each) =>
+      (JSON.parse(each[at] ?? '[]') as unknown[]).map((row) => JSON.stringify(row)),
+    ) as [string[], string[]]
     const missing = rows.find((row) => !others.includes(row))
     const surplus = others.find((row) => !rows.includes(row))
     if (missing !== undefined || surplus !== undefined)

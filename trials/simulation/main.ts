@@ -3,9 +3,13 @@ import { parseArgs } from 'node:util'
 import { withinMinutes } from '../deadline.js'
 import { simulate } from './simulation.js'
 
+/** Runs, and milliseconds, after which the figures so far are printed. */
+const SHOWN_RUNS = 1_000
+const SHOWN_MS = 60_000
+
 const help = `npm run trials -- simulation [options]
 Simulates runs of the task queue with crashes, power cuts, full disks and, in one run of five, a bucket with a second
-server. The same seed gives the same run.
+server. The same seed gives the same run. Prints the figures so far each minute.
   --runs N           number of seeds to run              (default 1000)
   --seed S           the first seed                      (default: random)
   --bucket           a bucket in every run
@@ -38,7 +42,12 @@ let tasks = 0
 let takeovers = 0
 let compared = 0
 let bad = 0
+let shownAt = Date.now()
 for (; runs < Number(values.runs) && hasTime(); runs++) {
+  if (runs > 0 && (runs % SHOWN_RUNS === 0 || Date.now() - shownAt >= SHOWN_MS)) {
+    shownAt = Date.now()
+    show()
+  }
   const report = await simulate(first + runs, {
     ...(values.bucket && { hasBucket: true }),
     ...(values.elect && { elects: true }),
@@ -51,6 +60,10 @@ for (; runs < Number(values.runs) && hasTime(); runs++) {
   bad++
   console.log(`seed ${first + runs}:`, report.problems)
 }
-const figures = `${tasks} tasks, ${events} events, ${takeovers} takeovers, ${compared} follower states compared`
-console.log(`${runs} runs from seed ${first}: ${figures}, ${bad} runs with problems`)
+show()
 process.exitCode = bad === 0 ? 0 : 1
+
+function show(): void {
+  const figures = `${tasks} tasks, ${events} events, ${takeovers} takeovers, ${compared} follower states compared`
+  console.log(`${runs} runs from seed ${first}: ${figures}, ${bad} runs with problems`)
+}

@@ -1,7 +1,7 @@
 import { storedSets } from '../../__test__/tasks/sets.js'
 import type { Value } from '../../ts/sqlite/driver.js'
 import type { TaskContent } from '../../ts/tasks/index.js'
-import type { Disk } from './disk.js'
+import type { Disk, Query } from './disk.js'
 import type { Applied, EngineFiles } from './files.js'
 import type { World } from './world.js'
 
@@ -21,6 +21,23 @@ const taskColumns = [
 ] as const
 type Row = Readonly<Record<(typeof taskColumns)[number], Value>>
 type BatchRow = Readonly<Record<'uid' | 'ended' | 'stats', Value>>
+
+type Cursor = Readonly<Record<'delivered', Value>>
+
+const orderColumns = ['uid', 'batch_uid', 'index_uid', 'type', 'status', 'touches'] as const
+type OrderRow = Readonly<Record<(typeof orderColumns)[number], Value>>
+
+/** The rows that are checked after each transaction. */
+const checked: readonly Query[] = [
+  { columns: taskColumns, rest: 'FROM tasks ORDER BY uid' },
+  { columns: ['id'], rest: 'FROM catalogue' },
+  { columns: ['uid', 'ended', 'stats'], rest: 'FROM batches WHERE ended IS NOT NULL' },
+  { columns: ['delivered'], rest: 'FROM webhooks WHERE body IS NOT NULL' },
+  {
+    columns: orderColumns,
+    rest: 'FROM (SELECT t.*, c.touches FROM tasks t JOIN contents c ON c.uid = t.uid) ORDER BY uid',
+  },
+]
 
 /** Name given by the client → content of the task. */
 export type Contents = ReadonlyMap<string, TaskContent>
@@ -113,7 +130,9 @@ export class Oracle {
 
   /** Checks the store after each of its transactions. */
   check(): void {
-    const tasks = this.#disk.rows(taskColumns, 'FROM tasks ORDER BY uid')
+    const [tasks, catalogue, batches, webhooks, waiting] = this.#disk
+      .texts(checked)
+      .map((text) => JSON.parse(text)) as [Row[], { id: string }[], BatchRow[], Cursor[], OrderRow[]]
     const present = new Set(tasks.map(({ uid }) => Number(uid)))
     let arrival = 0
     for (const row of tasks) {
@@ -130,12 +149,10 @@ export class Oracle {
     for (const uid of this.#acknowledged.keys()) {
       if (!present.has(uid) && !this.#ended.has(uid)) this.#world.problem(`task ${uid} is lost`)
     }
-    for (const { id } of this.#disk.rows(['id'], 'FROM catalogue')) this.#indexes.add(id)
-    for (const row of this.#disk.rows(['uid', 'ended', 'stats'], 'FROM batches WHERE ended IS NOT NULL')) {
-      this.#batches.set(Number(row.uid), row)
-    }
-    this.#checkCursors()
-    this.#checkOrder()
+    for (const { id } of catalogue) this.#indexes.add(id)
+    for (const row of batches) this.#batches.set(Number(row.uid), row)
+    this.#checkCursors(webhooks)
+    this.#checkOrder(waiting)
     if (this.#checks++ % 4 === 0) this.#checkSets()
   }
 
@@ -151,8 +168,8 @@ export class Oracle {
     if (name !== undefined && name !== row.custom_metadata) this.#world.problem(`task ${uid} was replaced`)
   }
 
-  #checkCursors(): void {
-    for (const { delivered } of this.#disk.rows(['delivered'], 'FROM webhooks WHERE body IS NOT NULL')) {
+  #checkCursors(webhooks: readonly Cursor[]): void {
+    for (const { delivered } of webhooks) {
       for (const [uid, { ended }] of this.#batches) {
         const isKnown = this.#delivered.has(uid) || this.#inherited.batches.has(uid)
         if (Number(ended) <= Number(delivered) && !isKnown) {
@@ -163,12 +180,7 @@ export class Oracle {
   }
 
   /** Running batches share no index, and none has a task while an older task of the same index waits. */
-  #checkOrder(): void {
-    const columns = ['uid', 'batch_uid', 'index_uid', 'type', 'status', 'touches'] as const
-    const rows = this.#disk.rows(
-      columns,
-      `FROM (SELECT t.*, c.touches FROM tasks t JOIN contents c ON c.uid = t.uid) ORDER BY uid`,
-    )
+  #checkOrder(rows: readonly OrderRow[]): void {
     const waiting = new Map<string, Value>()
     const holders = new Map<string, Value>()
     for (const { uid, batch_uid, index_uid, type, status, touches } of rows) {

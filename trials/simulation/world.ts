@@ -64,6 +64,11 @@ export class Actor {
     })
   }
 
+  /** Stops tracking which actor works. Until the next `run`, promises cost less. */
+  static forgetAll(): void {
+    Actor.#working.disable()
+  }
+
   /** Waits for `wake`. */
   async idle(): Promise<void> {
     if (!this.#isWoken) await new Promise<void>((resolve) => (this.#wake = resolve))
@@ -102,6 +107,9 @@ class Turns {
 /** Events of polls without a result. */
 const QUIET =
   /^the bucket (is asked to (get|list|put (heartbeat|candidates))|answers)|^store (outbox|uploads|changes|value|sync|answers)/
+
+/** True to print each event. */
+const isTraced = process.env.SIMULATION_TRACE !== undefined
 
 /** Milliseconds with only such events, after which polling is considered idle. */
 const QUIET_MS = 12_000
@@ -163,7 +171,7 @@ export class World {
   note(event: string): void {
     this.#happened++
     this.#trace.update(`${event}\n`)
-    if (process.env.SIMULATION_TRACE !== undefined) console.log(`${this.#happened} ${event}`)
+    if (isTraced) console.log(`${this.#happened} ${event}`)
   }
 
   problem(what: string): void {
