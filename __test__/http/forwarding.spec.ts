@@ -107,6 +107,25 @@ test('a strong read of a task that only the leader knows is strong there too', a
   t.deepEqual(asked, ['strong', undefined])
 })
 
+test('a task that arrives while the follower catches up is answered here', async (t) => {
+  const { replicated } = follower()
+  let leader = await replicated.leader()
+  const server = await startServer(t, {
+    replicated: {
+      ...replicated,
+      leader: async () => leader,
+      async catchesUp() {
+        const before = leader
+        leader = 'self'
+        await server.post('/indexes', { uid: 'films' })
+        leader = before
+        return true
+      },
+    },
+  })
+  t.like((await server.get('/tasks/0')).body, { uid: 0, indexUid: 'films' })
+})
+
 test('an answer to a strong read is held until the log has all of it', async (t) => {
   const { replicated } = follower()
   let hasAll = true

@@ -51,3 +51,20 @@ test('a request waits for its position only after its key was accepted', async (
   checkError(t, await server.get('/indexes', at('none')), 400, 'bad_request')
   t.deepEqual(asked, ['1', '2', '2', 'none'])
 })
+
+for (const [method, url, body, status, position] of [
+  ['POST', '/indexes', { uid: 'films' }, 202, 'here'],
+  ['GET', '/tasks/0', null, 200, 'here'],
+  ['GET', '/tasks', null, 200, null],
+  ['GET', '/indexes', null, 200, null],
+  ['POST', '/multi-search', { queries: [] }, 200, null],
+  ['DELETE', '/tasks/0', null, 405, null],
+] as const)
+  test(`${method} ${url} answers ${position === null ? 'without' : 'with'} a position`, async (t) => {
+    const { replicated } = follower()
+    const leading = { ...replicated, leader: alone.leader, position: async () => 'here' }
+    const server = await startServer(t, { replicated: leading })
+    await server.post('/indexes', { uid: 'first' })
+    const answer = await server.request(method, url, body === null ? {} : { body })
+    t.deepEqual([answer.status, answer.headers['x-siftd-position'] ?? null], [status, position])
+  })

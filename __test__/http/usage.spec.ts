@@ -194,3 +194,16 @@ for (const { of, act, event = 'Documents Added', creates } of creations) {
     t.is(figures?.index_creation, creates)
   })
 }
+
+for (const [what, body, expected] of [
+  ['without a filter', {}, { filtered: false, with_context: false }],
+  ['with a filter', { filter: 'g = u' }, { filtered: true, with_context: false }],
+  ['with a context', { context: { by: 2 } }, { filtered: false, with_context: true }],
+] as const)
+  test(`an edit ${what} is counted as such`, async (t) => {
+    const usage = openUsage()
+    const server = await startServer(t, { usage, features: ['editDocumentsByFunction'] })
+    await server.post('/indexes/a/documents/edit', { function: 'doc.n = 1', ...body })
+    const edits = usage.report().find(({ name }) => name === 'Documents Edited By Function')
+    t.like(edits?.figures, expected)
+  })

@@ -44,3 +44,25 @@ test('an edited chunk equals a set with the same edits, and null means no change
   })
   fc.assert(property, { numRuns: 60 })
 })
+
+for (const count of [LISTED_MAX - 1, LISTED_MAX, LISTED_MAX + 1])
+  test(`a chunk of ${count} members is read back, whether it grew or shrank`, (t) => {
+    const offsets = Array.from({ length: count + 2 }, (_, at) => 3 * at)
+    const [members, others] = [offsets.slice(0, count), offsets.slice(count)]
+    const edit = (edits: readonly number[], isMember: boolean) => new Map(edits.map((at) => [at, isMember]))
+    const smaller = edited(null, edit(members.slice(2), true))
+    const larger = edited(null, edit(offsets, true))
+    for (const chunk of [
+      edited(null, edit(members, true)),
+      edited(smaller!.bytes, edit(members.slice(0, 2), true)),
+      edited(larger!.bytes, edit(others, false)),
+    ]) {
+      const found = new UidSet()
+      found.addStored(0, chunk!.bytes)
+      t.deepEqual([chunk!.count, found.uids().length], [count, count])
+      t.is(
+        found.uids().findIndex((uid, at) => uid !== members[at]),
+        -1,
+      )
+    }
+  })
