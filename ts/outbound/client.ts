@@ -212,7 +212,7 @@ async function passed(
   }
   requireAllowed(policy, url)
   const silence = new Silence(silenceMs)
-  const signal = AbortSignal.any([silence.signal, request.signal])
+  const { signal } = linkedSignal([silence.signal, request.signal])
   try {
     const answer = await agent.request({
       ...{ origin: url.origin, path: `${url.pathname}${url.search}`, method: request.method as 'GET' },
