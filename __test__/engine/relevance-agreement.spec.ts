@@ -29,6 +29,8 @@ const queries = [
   'the love of the man',
   'ships and gates in the storm ',
   'hraboru light ho',
+  // Begins `light` and `lights` with a typo: the first is the word itself, the second a longer word.
+  'the house ligt',
   'the sea of kettles and copper walls in a stormy harbour with a lighthouse and iron gates',
   '"iron gate" of the sea',
   'run',

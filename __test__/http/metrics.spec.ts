@@ -308,14 +308,20 @@ test('task counts equal the totals of lists, after swaps and renames too, and qu
 test('metrics report the cache by kind, within the bound', async (t) => {
   const server = await startServer(t, { features: ['metrics'] })
   await server.settle(t, server.patch('/indexes/films/settings', { filterableAttributes: ['year'] }))
-  await server.settle(t, server.post('/indexes/films/documents', [{ id: 1, title: 'calm orbit' }]))
-  for (const limit of [1, 2, 2]) await server.post('/indexes/films/search', { q: 'calm', limit })
+  await server.settle(
+    t,
+    server.post('/indexes/films/documents', [{ id: 1, title: 'calm orbit', year: 1961 }]),
+  )
+  for (const limit of [1, 2, 2])
+    await server.post('/indexes/films/search', { q: 'calm', limit, filter: 'year < 2000' })
   const text = (await server.get('/metrics')).bytes.toString()
   const figure = (name: string, kind: string): number =>
     Number(new RegExp(`^siftd_cache_${name}\\{kind="${kind}"\\} (\\d+)$`, 'm').exec(text)?.[1])
-  t.is(figure('hits_total', 'splits'), 1)
-  t.is(figure('misses_total', 'splits'), 1)
-  t.is(figure('entries', 'splits'), 1)
+  for (const kind of ['filters', 'splits']) {
+    t.is(figure('hits_total', kind), 1, kind)
+    t.is(figure('misses_total', kind), 1, kind)
+    t.is(figure('entries', kind), 1, kind)
+  }
   t.is(figure('hits_total', 'answers'), 1)
   t.is(figure('entries', 'answers'), 2)
   const bytes = [...text.matchAll(/^siftd_cache_bytes\{kind="(\w+)"\} (\d+)$/gm)]
