@@ -96,7 +96,7 @@ async function quick() {
   const others = ['lint/**', 'process/**'].map((files) => `dist/__test__/${files}`).concat(scriptSpecs)
   // The specs leave a core idle now and then.
   const build = [`${root}/scripts/build-addons.mjs`, '--profile', 'dev', 'engine']
-  const buildingScripts = hasRust() ? atLowPriority(process.execPath, build) : null
+  const buildingScripts = hasRust() ? inBackground(process.execPath, build) : null
   const compilingTests = buildingScripts?.then(compileRustTests)
   if (isCompiled)
     await ava('specs', ['dist/__test__/**/*.spec.js', ...others.map((files) => `!${files}`)], addon)
@@ -121,18 +121,18 @@ async function prepareScripts() {
 
 async function compileRustTests() {
   for (const { packages } of crateGroups())
-    await atLowPriority('cargo', ['test', ...packages, '--tests', '--no-run'])
+    await inBackground('cargo', ['test', ...packages, '--tests', '--no-run'])
 }
 
 /** Runs a command beside others. Its errors are not shown, so a later step must repeat what failed. */
-async function atLowPriority(command, args) {
+async function inBackground(command, args) {
   const child = spawn(command, args, {
     cwd: root,
     env: { ...process.env, ...namedTarget() },
     stdio: 'ignore',
   })
   await new Promise((resolve) => {
-    child.once('spawn', () => setPriority(child.pid, constants.priority.PRIORITY_LOW))
+    child.once('spawn', () => setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL))
     child.once('error', resolve)
     child.once('close', resolve)
   })
