@@ -12,7 +12,8 @@ export class Silence {
   readonly #ms: number
   readonly #late = new AbortController()
   #timer: NodeJS.Timeout | undefined
-  #isAnswered = false
+  /** True once the request is answered or has failed. The rest of its body is then not awaited. */
+  #isOver = false
 
   /** @param ms longest time without progress */
   constructor(ms: number) {
@@ -33,19 +34,19 @@ export class Silence {
 
   /** The body of the answer. The other server has to send each chunk in time. */
   received(body: Readable): Readable {
-    this.#isAnswered = true
     this.end()
     // An answer that is not read to its end fails when it is closed.
     body.on('error', () => undefined)
     return Readable.from(this.#chunksReceived(body), { objectMode: false }).once('close', () => {
-      this.end()
+      this.#pause()
       body.destroy()
     })
   }
 
-  /** Expects nothing from the other server from now on. */
+  /** Ends the request: nothing of it is awaited any more. */
   end(): void {
-    clearTimeout(this.#timer)
+    this.#isOver = true
+    this.#pause()
   }
 
   async *#chunksSent(body: Readable): AsyncGenerator<Buffer> {
@@ -53,26 +54,30 @@ export class Silence {
     // The body stays readable after a failure, so that its client can still get an answer.
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
       bytes += (chunk as Buffer).length
-      if (!this.#isAnswered) this.#await()
+      if (!this.#isOver) this.#await()
       yield chunk as Buffer
-      if (!this.#isAnswered) this.end()
+      if (!this.#isOver) this.#pause()
     }
     // Before it answers, the other server may store the body, or send it to a bucket.
-    if (!this.#isAnswered) this.#await(bytes / PASSED_BYTES_PER_MS_MIN)
+    if (!this.#isOver) this.#await(bytes / PASSED_BYTES_PER_MS_MIN)
   }
 
   async *#chunksReceived(body: Readable): AsyncGenerator<Buffer> {
     this.#await()
     for await (const chunk of body) {
-      this.end()
+      this.#pause()
       yield chunk as Buffer
       this.#await()
     }
-    this.end()
+    this.#pause()
+  }
+
+  #pause(): void {
+    clearTimeout(this.#timer)
   }
 
   #await(moreMs = 0): void {
-    clearTimeout(this.#timer)
+    this.#pause()
     if (this.#late.signal.aborted) return
     const ms = Math.min(this.#ms + moreMs, TIMER_MS_MAX)
     const late = (): void => this.#late.abort(new Error(`no progress for ${Math.round(ms)} ms`))
