@@ -53,6 +53,22 @@ fn selected(snapshot: &Snapshot, filter: &Json) -> Result<Vec<u32>> {
 }
 
 #[test]
+fn filters_are_equal_if_they_mean_the_same() {
+    let parsed = |filter: &Json| parse(filter, &scope()).unwrap().unwrap();
+    for (one, other, equal) in [
+        (json!("price = 10"), json!("price=10"), true),
+        (json!(["price = 10", "tag = sea"]), json!(["price=10", "tag = 'sea'"]), true),
+        (json!("price = 10"), json!("price = 11"), false),
+        (json!("price = 10"), json!(["price = 10"]), false),
+        (json!(["price = 10"]), json!([["price = 10"]]), false),
+        (json!(["price = 10"]), json!(["price = 10", "price = 10"]), false),
+    ] {
+        assert_eq!(parsed(&one) == parsed(&other), equal, "{one} and {other}");
+        assert_eq!(parsed(&other) == parsed(&one), equal, "{other} and {one}");
+    }
+}
+
+#[test]
 fn conditions_select_the_documents_in_the_table() {
     let cases: &[(Json, &[u32])] = &[
         (json!("price = 10"), &[1, 2]),
