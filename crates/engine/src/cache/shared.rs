@@ -66,6 +66,11 @@ impl Cache {
         Owner { cache: Arc::clone(self), id: self.owners.fetch_add(1, Ordering::Relaxed) }
     }
 
+    /// Limit for the bytes of all entries.
+    pub fn bytes_max(&self) -> usize {
+        self.bytes_max
+    }
+
     /// Current contents, and hits and misses since the cache was made.
     pub fn figures(&self) -> CacheFigures {
         self.counters.figures(self.bytes_max)

@@ -34,13 +34,17 @@ impl Columns {
     /// Builds the cells of large segments on several threads.
     pub(super) fn build_geo_cells(&self) {
         let missing = |segment: &usize| {
-            let view = self.segment(*segment);
-            view.cache().get::<SegmentCells>(&()).is_none().then_some(view.reader.max_doc())
+            (!self.has_geo_cells(*segment)).then(|| self.segment(*segment).reader.max_doc())
         };
         build_in_parallel(0..self.snapshot.segments().len(), missing, |segment| {
             // An error occurs again, and is reported, when the cells are used.
             let _ = self.geo_cells(*segment);
         });
+    }
+
+    /// Returns true if the cells of a segment are cached.
+    pub(super) fn has_geo_cells(&self, segment: usize) -> bool {
+        self.segment(segment).cache().get::<SegmentCells>(&()).is_some()
     }
 
     /// Returns the cells of a segment, which are built once; `None` if it has no points.

@@ -31,6 +31,7 @@ mod selection;
 mod sort_buckets;
 mod string_column;
 mod table;
+mod warm_up;
 
 pub use areas::{CIRCLE_CORNERS, Region};
 pub use column_term::{column_term, compared_form};
@@ -45,6 +46,7 @@ pub use geojson::{BOX_COLUMNS, Shape, bounding_boxes, shapes_of};
 pub use prepare::prepare;
 pub use select::finite;
 pub use sort_buckets::{SortBuckets, SortValue};
+pub use warm_up::{wants_warm_up, warm_up};
 
 #[cfg(test)]
 mod model_tests;

@@ -265,6 +265,11 @@ proptest! {
             prop_assert_eq!(kept.iter().collect::<Vec<_>>(), expected);
             prop_assert_eq!(excluded, universe - &kept);
 
+            let (kept, excluded) = columns.distinct("v").unwrap().keep(&some, universe, usize::MAX).unwrap();
+            let taken: BTreeSet<_> = kept.iter().flat_map(|docid| values_of(&documents[&docid])).collect();
+            let shares = |docid: &u32| !values_of(&documents[docid]).is_disjoint(&taken);
+            prop_assert_eq!(excluded, universe.iter().filter(shares).collect::<RoaringBitmap>() - kept);
+
             for order in [FacetOrder::Alpha, FacetOrder::Count] {
                 let mut expected: BTreeMap<String, u64> = BTreeMap::new();
                 for docid in universe {

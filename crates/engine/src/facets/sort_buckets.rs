@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use roaring::RoaringBitmap;
+use tantivy::columnar::Cardinality;
 
 use super::by_value::ByValue;
 use super::column_rows::{AllOrSome, EachValue};
@@ -50,9 +51,11 @@ pub struct SortBuckets {
     left: RoaringBitmap,
     kind: Kind,
     runs: Vec<Run>,
-    /// Runs whose best value was taken. Their next value is found on the next call, because most pages need a single
-    /// bucket.
+    /// Runs without a head: new ones, and those whose best value was taken. Their next value is found on the next call,
+    /// because most pages need a single bucket.
     stale: Vec<usize>,
+    /// Documents that the page lacks.
+    at_most: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -102,6 +105,7 @@ impl Columns {
             kind: Kind::Numbers,
             runs: Vec::new(),
             stale: Vec::new(),
+            at_most: usize::MAX,
         };
         buckets.start()?;
         Ok(buckets)
@@ -111,6 +115,14 @@ impl Columns {
 impl SortBuckets {
     /// Returns the next bucket; None after the last.
     pub fn next_bucket(&mut self) -> Result<Option<(SortValue, RoaringBitmap)>> {
+        self.first_of_bucket(usize::MAX)
+    }
+
+    /// Returns the next bucket for a page that lacks `at_most` documents; None after the last. The bucket may lack
+    /// documents after its first `at_most`. `at_most` shrinks by the documents of each bucket, and a bucket that fills
+    /// the page must be the last.
+    pub fn first_of_bucket(&mut self, at_most: usize) -> Result<Option<(SortValue, RoaringBitmap)>> {
+        self.at_most = at_most;
         loop {
             if self.left.is_empty() {
                 return Ok(None);
@@ -164,6 +176,7 @@ impl SortBuckets {
             Kind::Without => Vec::new(),
         };
         self.runs.clear();
+        self.stale.clear();
         for (part, segment) in parts {
             let wanted = self.left.intersection_len(&self.columns.segment(segment).live) as usize;
             if wanted == 0 {
@@ -176,8 +189,8 @@ impl SortBuckets {
             } else {
                 self.listed(part, segment)
             };
+            self.stale.push(self.runs.len());
             self.runs.push(Run { part, segment, source, head: None });
-            self.advance(self.runs.len() - 1)?;
         }
         Ok(())
     }
@@ -194,6 +207,15 @@ impl SortBuckets {
                 (column.ords.values.num_vals() as usize, column.len())
             }
         }
+    }
+
+    /// Returns true if a head holds no document of the bucket before it. The next string of a run is found before the
+    /// documents of the last one are taken, so documents must not have several strings.
+    fn has_disjoint_values(&self, part: usize) -> bool {
+        let strings = &self.field.strings;
+        self.kind == Kind::Numbers
+            || (strings[part].column.ords.index.get_cardinality() != Cardinality::Multivalued
+                && strings.iter().filter(|other| other.segment == strings[part].segment).count() == 1)
     }
 
     fn by_value(&self, part: usize) -> &ByValue {
@@ -254,6 +276,7 @@ impl SortBuckets {
             std::mem::replace(&mut self.runs[run].source, Source::Walk { passed: 0, seen: 0, seen_max: 0 });
         let found = match &mut source {
             Source::Walk { passed, seen, seen_max } => {
+                let at_most = if self.has_disjoint_values(part) { self.at_most } else { usize::MAX };
                 let by_value = self.by_value(part);
                 let view = self.columns.segment(segment);
                 let mut found = None;
@@ -262,7 +285,7 @@ impl SortBuckets {
                     let docs = by_value.docs(value);
                     *passed += 1;
                     *seen += docs.len() + 1;
-                    let docs = left_of(view, docs, &self.left);
+                    let docs = left_of(view, docs, &self.left, at_most);
                     found = (!docs.is_empty()).then_some((value as u32, docs));
                 }
                 if found.is_none() && *passed < by_value.len() {
@@ -306,9 +329,16 @@ impl SortBuckets {
     }
 }
 
-/// Returns docids of ascending `docs` that are in `left`.
-fn left_of(segment: &SegmentView, docs: &[u32], left: &RoaringBitmap) -> RoaringBitmap {
+/// Returns docids of ascending `docs` that are in `left`; at least the first `at_most`.
+fn left_of(segment: &SegmentView, docs: &[u32], left: &RoaringBitmap, at_most: usize) -> RoaringBitmap {
     if docs.len() > CHUNK {
+        if at_most < CHUNK && segment.is_in_order() {
+            let first = docs[..CHUNK].iter().map(|&doc| segment.docids[doc as usize]);
+            let first: RoaringBitmap = first.filter(|&docid| left.contains(docid)).take(at_most).collect();
+            if first.len() as usize == at_most {
+                return first;
+            }
+        }
         return segment.to_docids(docs.iter().copied()) & left;
     }
     let docids = docs.iter().map(|&doc| segment.docids[doc as usize]);

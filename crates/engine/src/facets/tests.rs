@@ -203,6 +203,37 @@ fn geo_orders_and_selects_by_distance() {
 }
 
 #[test]
+fn a_page_of_first_documents_is_the_start_of_the_complete_order() {
+    let value = |n: u32| {
+        let text = ["a", "A", "b", "c"][n as usize % 4];
+        match n.is_multiple_of(5) {
+            true => json!({"n": [0, 3], "s": "b", "several": ["b", "c"]}),
+            false => json!({"n": n % 5, "s": text, "several": "c"}),
+        }
+    };
+    let documents: Vec<Json> = (0..6_000).map(value).collect();
+    let columns = columns(&[&documents[..2_800], &documents[2_800..]]);
+    let some: RoaringBitmap = all(&columns).iter().filter(|docid| docid % 3 > 0).collect();
+    for (path, read_max) in [("n", 2), ("s", 4), ("several", 1_000)] {
+        for (universe, ascending, page) in
+            [(&all(&columns), true, 5), (&some, true, 20), (&some, false, 4_100), (&some, false, 9_000)]
+        {
+            let buckets = || columns.sort_buckets(path, ascending, universe).unwrap();
+            let complete: Vec<u32> = buckets().flat_map(|bucket| bucket.unwrap().1).collect();
+            let (mut buckets, mut first) = (buckets(), Vec::new());
+            while first.len() < page
+                && let Some((_, docs)) = buckets.first_of_bucket(page - first.len()).unwrap()
+            {
+                first.extend(docs);
+            }
+            assert!(first.len() <= read_max * page, "{path}, {page}: {} documents were read", first.len());
+            first.truncate(page);
+            assert_eq!(first, complete[..page.min(complete.len())], "{path}, {page}");
+        }
+    }
+}
+
+#[test]
 fn one_document_per_value_is_kept() {
     let columns = columns(&[
         &[json!({"s": "A"}), json!({"s": ["b", 1]}), json!({}), json!({"s": "B"})],

@@ -1,5 +1,5 @@
 //! 1. Searching a thousand indexes in turn keeps the cache within its limit.
-//! 2. A commit that ranks by relevance is prepared for its first search.
+//! 2. A commit that ranks by relevance, or whose settings sort, is prepared for its first search.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,18 +19,22 @@ const CACHE_BYTES: usize = 1 << 18;
 
 /// Writes an index of twenty documents.
 fn write(directory: &Path, settings: &Json) {
-    let documents: Vec<Json> = (0..20)
+    commit(&Index::open(directory, LIMITS).unwrap(), directory, 0, settings);
+}
+
+/// Commits twenty documents with ids from `first` on.
+fn commit(index: &Index, directory: &Path, first: u32, settings: &Json) {
+    let documents: Vec<Json> = (first..first + 20)
         .map(|id| json!({"id": id, "title": format!("quiet lamp number {id}"), "year": 1950 + id}))
         .collect();
     let body = directory.with_extension("json");
     std::fs::write(&body, json!(documents).to_string()).unwrap();
     let operations = json!([
-        {"kind": "settings", "taskUid": 0, "settings": settings.to_string()},
-        {"kind": "documents", "taskUid": 1, "method": "replace", "primaryKey": "id", "skipCreation": false,
-         "payload": {"path": body, "format": "json"}},
+        {"kind": "settings", "taskUid": 2 * first, "settings": settings.to_string()},
+        {"kind": "documents", "taskUid": 2 * first + 1, "method": "replace", "primaryKey": "id",
+         "skipCreation": false, "payload": {"path": body, "format": "json"}},
     ]);
-    let index = Index::open(directory, LIMITS).unwrap();
-    let batch = json!({"uid": 1, "indexUid": "lamps", "operations": operations});
+    let batch = json!({"uid": first + 1, "indexUid": "lamps", "operations": operations});
     index.commit(index.prepare(batch.to_string().as_bytes(), None).unwrap()).unwrap();
 }
 
@@ -89,5 +93,43 @@ fn a_commit_that_ranks_by_relevance_has_lengths_before_its_first_search() {
         let asked = json!({"q": "quiet lamp", "matchingStrategy": "last"});
         index.search(&serde_json::to_vec(&request(&asked)).unwrap(), Instant::now()).unwrap();
         assert_eq!(figures(), (lengths, lengths as u64), "{rules}: a search finds them");
+    }
+}
+
+#[test]
+fn a_commit_has_tables_for_the_fields_that_searches_sort_by_before_its_first_search() {
+    let home = tempfile::tempdir().unwrap();
+    let sorts = [
+        (json!({"sortableAttributes": ["year"]}), json!({"sort": ["year:asc"]}), "documents_by_value"),
+        (json!({"rankingRules": ["year:desc"]}), json!({}), "documents_by_value"),
+        (
+            json!({"filterableAttributes": ["title"], "distinctAttribute": "title"}),
+            json!({"q": "lamp"}),
+            "string_groups",
+        ),
+    ];
+    for (number, (settings, asked, kind)) in sorts.iter().enumerate() {
+        for (searched, bytes, prepared) in
+            [(true, 1 << 20, true), (false, 1 << 20, false), (true, 1 << 7, false)]
+        {
+            let directory = home.path().join(format!("index-{number}-{searched}-{bytes}"));
+            write(&directory, settings);
+            let cache = Cache::new(bytes);
+            let index = open(&directory, &cache);
+            let search =
+                || index.search(&serde_json::to_vec(&request(asked)).unwrap(), Instant::now()).unwrap();
+            if searched {
+                search();
+            }
+            commit(&index, &directory, 20, settings);
+            index.warm_up();
+            let misses = || {
+                let mut kinds = cache.figures().kinds.into_iter();
+                kinds.find(|figures| figures.kind == *kind).unwrap().misses
+            };
+            let before = misses();
+            search();
+            assert_eq!(misses() == before, prepared, "{settings}, {searched}, {bytes} bytes");
+        }
     }
 }

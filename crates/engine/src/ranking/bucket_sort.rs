@@ -91,7 +91,7 @@ impl<'a> BucketSort<'a> {
         }
         if let (true, Some(mut distinct)) = (self.request.exhaustive, self.distinct()?) {
             let all = &sorted.candidates;
-            sorted.candidates = Arc::new(distinct.keep(all, all, usize::MAX)?.0);
+            sorted.candidates = Arc::new(distinct.first_of_values(all)?);
         }
         Ok(sorted)
     }
@@ -107,6 +107,8 @@ impl<'a> BucketSort<'a> {
         let mut scores: Vec<ScoreDetail> = Vec::with_capacity(rules.len());
         let mut levels: Vec<Level> = Vec::with_capacity(rules.len());
         let needs_scores = self.request.scored || self.request.threshold.is_some();
+        // `distinct` and a threshold exclude documents of the complete bucket.
+        let takes_first = distinct.is_none() && self.request.threshold.is_none();
         // Universe and graph for the next rule, until it starts.
         let mut next = Some((universe, Rc::new(graph.clone())));
         while sorted.hits.len() < self.request.wanted {
@@ -128,6 +130,9 @@ impl<'a> BucketSort<'a> {
             let left = Arc::clone(level.left());
             let bucket = match left.is_empty() || self.budget.is_spent() {
                 true => None,
+                false if is_last && takes_first => {
+                    level.rule.first_of_bucket(&left, self.request.wanted - sorted.hits.len())?
+                }
                 false => level.rule.next_bucket(&left, !is_last)?,
             };
             // A spent budget cuts buckets short: drop this one.
@@ -172,9 +177,12 @@ impl<'a> BucketSort<'a> {
         let mut docs = Cow::Borrowed(docs);
         if let Some(distinct) = distinct {
             let (first_of_value, excluded) = distinct.keep(&docs, &sorted.candidates, usize::MAX)?;
-            for level in levels {
-                let left = level.left();
-                *left = Arc::new(&**left - &excluded);
+            // A full page needs no further buckets.
+            if sorted.hits.len() + (first_of_value.len() as usize) < self.request.wanted {
+                for level in levels {
+                    let left = level.left();
+                    *left = Arc::new(&**left - &excluded);
+                }
             }
             sorted.drop_candidates(&excluded);
             docs = Cow::Owned(first_of_value);

@@ -33,6 +33,15 @@ pub(super) trait RankingRule {
     /// # Errors
     /// Internal if a posting list or column cannot be decoded.
     fn next_bucket(&mut self, universe: &Arc<RoaringBitmap>, wants_graph: bool) -> Result<Option<Bucket>>;
+
+    /// Returns the best bucket of `universe` for a page that lacks `at_most` documents, without a graph. The bucket may
+    /// lack documents after its first `at_most`. `at_most` shrinks by the documents of each bucket.
+    ///
+    /// # Errors
+    /// See [`Self::next_bucket`].
+    fn first_of_bucket(&mut self, universe: &Arc<RoaringBitmap>, _at_most: usize) -> Result<Option<Bucket>> {
+        self.next_bucket(universe, false)
+    }
 }
 
 /// Starts a rule on a universe and the graph that the previous rule left.

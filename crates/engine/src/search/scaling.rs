@@ -198,7 +198,7 @@ fn merge(snapshot: &Snapshot, parts: Vec<Ranked>, ask: &RankRequest<'_>) -> Resu
     merged.candidates = all - excluded;
     if let (true, Some(path)) = (ask.exhaustive, ask.distinct) {
         let all = &merged.candidates;
-        merged.candidates = Columns::new(snapshot).distinct(path)?.keep(all, all, usize::MAX)?.0;
+        merged.candidates = Columns::new(snapshot).distinct(path)?.first_of_values(all)?;
     }
     Ok(merged)
 }

@@ -169,6 +169,11 @@ impl SegmentView {
         Self { deleted_blob: Some(blob.clone()), ..self }
     }
 
+    /// Returns true if the documents are in the order of their docids.
+    pub fn is_in_order(&self) -> bool {
+        self.core.order.is_none()
+    }
+
     /// Returns true if a document of the segment is deleted.
     pub fn has_deletes(&self) -> bool {
         !self.deleted.is_empty()

@@ -31,7 +31,11 @@ pub(super) fn spec<'a>(snapshot: &'a Snapshot, field: &str, ascending: bool) -> 
 
 impl RankingRule for SortRule {
     fn next_bucket(&mut self, universe: &Arc<RoaringBitmap>, _: bool) -> Result<Option<Bucket>> {
-        while let Some((value, docs)) = self.buckets.next_bucket()? {
+        self.first_of_bucket(universe, usize::MAX)
+    }
+
+    fn first_of_bucket(&mut self, universe: &Arc<RoaringBitmap>, at_most: usize) -> Result<Option<Bucket>> {
+        while let Some((value, docs)) = self.buckets.first_of_bucket(at_most)? {
             let docs = docs & &**universe;
             if !docs.is_empty() {
                 let detail =
