@@ -9,7 +9,7 @@ export interface LinkedSignal {
 }
 
 /**
- * Returns a signal that aborts with the first of its sources, or after `limitMs`.
+ * Returns a signal that aborts with the first of its sources, or after `limitMs`. The limit does not keep a process alive.
  *
  * `AbortSignal.any` does not suffice: on Node.js 20 and 22 a garbage collection can end the time limit of an
  * `AbortSignal.timeout` among its sources, and each call leaves an object at a source until the source is freed.
