@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import test from 'ava'
 import type { Replicated } from '../../ts/replication/index.js'
 import { checkError } from '../support/refusals.js'
@@ -50,6 +51,32 @@ test('a request waits for its position only after its key was accepted', async (
   checkError(t, await server.post('/multi-search', { queries: [] }, at('2')), 503, 'follower_behind')
   checkError(t, await server.get('/indexes', at('none')), 400, 'bad_request')
   t.deepEqual(asked, ['1', '2', '2', 'none'])
+})
+
+test('a strong read has the rights that its key has at the end of the log', async (t) => {
+  const masterKey = 'a-master-key-of-16-bytes'
+  const uid = '6062abda-a5aa-4414-ac91-ecd7944c0f8d'
+  const key = createHmac('sha256', masterKey).update(uid).digest('hex')
+  let change: () => Promise<unknown> = async () => undefined
+  const catchesUp = async () => {
+    await change()
+    return true
+  }
+  const { replicated } = follower()
+  const server = await startServer(t, {
+    replicated: { ...replicated, leader: alone.leader, catchesUp },
+    masterKey,
+  })
+  const read = (consistency: string) =>
+    server.get('/stats', {
+      headers: { 'x-siftd-read-consistency': consistency, authorization: `Bearer ${key}` },
+    })
+  change = () => server.post('/keys', { uid, actions: ['stats.get'], indexes: ['*'], expiresAt: null })
+  checkError(t, await read('eventual'), 403, 'invalid_api_key')
+  t.is((await read('strong')).status, 200)
+  change = () => server.delete(`/keys/${uid}`)
+  t.is((await read('eventual')).status, 200)
+  checkError(t, await read('strong'), 403, 'invalid_api_key')
 })
 
 for (const [method, url, body, status, position] of [

@@ -3,7 +3,7 @@ import type { Access } from '../../auth/index.js'
 import { type Fields, readQuery, type Values } from '../../operations/index.js'
 import { jsonBody } from '../body/index.js'
 import { bodyLimits } from '../limits.js'
-import { awaitPosition, isWrite, passOn } from '../replicas/index.js'
+import { accessToRead, isWrite, passOn } from '../replicas/index.js'
 import type { Services } from '../services.js'
 import type { NoFields, Operation } from './operation.js'
 import { param, rawQuery } from './url.js'
@@ -69,8 +69,9 @@ export function serve<Q extends Fields = NoFields, S = undefined, B = S>(
         if (passed !== null) return passed
       }
       const { authorization } = request.headers
-      const access = await auth.require(authorization, actions, hasIndex ? indexUid : undefined)
-      if (replicated !== null && actions.length > 0 && !isShared) await awaitPosition(request, replicated)
+      const requireAccess = () => auth.require(authorization, actions, hasIndex ? indexUid : undefined)
+      const awaits = replicated !== null && actions.length > 0 && !isShared
+      const access = await (awaits ? accessToRead(request, replicated, requireAccess) : requireAccess())
       authorized?.(request)
       const asked = query === undefined ? ({} as Values<Q>) : readQuery(rawQuery(request), query, reading)
       const sent = body === undefined ? undefined : await (read ?? jsonBody)(request, bytesMax, body)

@@ -9,7 +9,7 @@ import { passed, sendPassed } from './pass.js'
 /** Request header: how often a request was passed on. */
 const HOP = 'x-siftd-hop'
 
-/** Request header: see `awaitPosition`. */
+/** Request header: see `accessToRead`. */
 const CONSISTENCY = 'x-siftd-read-consistency'
 
 /** A write may reach a former leader, then its successor as follower, then the same server as leader. */

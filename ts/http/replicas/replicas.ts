@@ -9,12 +9,24 @@ const POSITION = 'x-siftd-position'
 const CONSISTENCY = 'x-siftd-read-consistency'
 
 /**
- * Waits until this server reaches the position in the request, if any. Call it only after the key was accepted: an
- * unreached position makes a follower read the log at once.
- * @throws ApiError `follower_behind`, or `bad_request` if the header holds no position
+ * Checks the key of a read and waits until this server has what the client has seen: the end of the log for a strong
+ * read, and the position in the request, if any. A position is awaited only with an accepted key, because it makes a
+ * follower read the log at once. A strong read waits first, for one call to the bucket that all such reads share: another
+ * server may have created or deleted its key.
+ * @throws ApiError `follower_behind`, or `bad_request` if the header holds no position; errors of `requireAccess`
  */
-export async function awaitPosition(request: FastifyRequest, replicated: Replicated): Promise<void> {
+export async function accessToRead<A>(
+  request: FastifyRequest,
+  replicated: Replicated,
+  requireAccess: () => Promise<A>,
+): Promise<A> {
   await awaitEnd(request, replicated)
+  const access = await requireAccess()
+  await awaitPosition(request, replicated)
+  return access
+}
+
+async function awaitPosition(request: FastifyRequest, replicated: Replicated): Promise<void> {
   const asked = request.headers[POSITION]
   if (typeof asked !== 'string') return
   const isReached = await replicated.reaches(asked)
