@@ -13,7 +13,7 @@ import { Oracle } from './oracle.js'
 import { engine, quarantine, spool, storeClient } from './parts.js'
 import type { ProtocolTrace } from './protocol-trace.js'
 import { Sending, type Taken } from './sending.js'
-import { Actor, type Life, World } from './world.js'
+import { type Life, World } from './world.js'
 
 export interface SimulationReport {
   readonly seed: number
@@ -170,7 +170,6 @@ class Simulation {
   destroy(): void {
     for (const life of [this.#process, ...this.#former, ...this.#candidates.values()]) this.#world.end(life)
     for (const machine of this.#machines) machine.destroy()
-    Actor.forgetAll()
   }
 
   async run(): Promise<SimulationReport> {

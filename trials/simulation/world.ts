@@ -64,11 +64,6 @@ export class Actor {
     })
   }
 
-  /** Stops tracking which actor works. Until the next `run`, promises cost less. */
-  static forgetAll(): void {
-    Actor.#working.disable()
-  }
-
   /** Waits for `wake`. */
   async idle(): Promise<void> {
     if (!this.#isWoken) await new Promise<void>((resolve) => (this.#wake = resolve))
