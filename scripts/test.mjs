@@ -102,9 +102,15 @@ async function quick() {
     await ava('specs', ['dist/__test__/**/*.spec.js', ...others.map((files) => `!${files}`)], addon)
   await buildingScripts
   await prepareScripts()
-  if (isCompiled) await ava('specs of scripts', scriptSpecs, addon)
   await compilingTests
-  if (!hasRust()) return
+  // One spec takes half a minute on one core.
+  await Promise.all([
+    isCompiled && ava('specs of scripts', scriptSpecs, addon, { isQuiet: true }),
+    hasRust() && cargoTests(),
+  ])
+}
+
+async function cargoTests() {
   for (const { name, packages } of crateGroups())
     await step(`cargo test${name}`, 'cargo', ['test', ...packages, '--tests', '--no-fail-fast'], {
       counts: { passed: /^test result: .*?(\d+) passed/gm, failed: /^test result: .*?(\d+) failed/gm },
@@ -184,12 +190,13 @@ function filesToRetry(output) {
 }
 
 /** Runs specs. HTTP specs use the native engine if it is built, else the fallback. */
-function ava(name, args, addon) {
+function ava(name, args, addon, { isQuiet = false } = {}) {
   const isNative = addon === 'ready' || addon === 'prebuilt'
   // TAP, because ava's default report omits the number of passed tests if one fails.
   return step(name, process.execPath, [`${root}/scripts/ava.mjs`, '--tap', ...args], {
     counts: { passed: /^# pass (\d+)$/gm, failed: /^# fail (\d+)$/gm },
     retry: filesToRetry,
+    isQuiet,
     env: {
       SIFTD_TEST_ENGINE: process.env.SIFTD_TEST_ENGINE ?? (isNative ? 'native' : 'fallback'),
       // Tests of the native engine are skipped only if Rust is missing.

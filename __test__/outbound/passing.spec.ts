@@ -71,7 +71,7 @@ test('a client that pauses while it sends or reads is no silence of the server',
   t.is(await text(body), 'one two three')
 })
 
-test('an answer that nobody reads does not keep its connection', async (t) => {
+test('an answer that is not read does not keep its connection', async (t) => {
   const { body } = await passing(t, 60_000)(await echo(t))
   body.destroy()
   t.true(body.destroyed)

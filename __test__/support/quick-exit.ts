@@ -1,7 +1,7 @@
 /**
  * Ends a test process as soon as nothing but timers is left. The official client leaves the timer of each wait for a task
- * that throws. While Node.js 20 frees a process, it rarely waits for ever, at full load of a core, for requests to a killed
- * server.
+ * that throws. Node.js 20 sometimes does not end a process by itself: it keeps a core busy and waits for requests to a
+ * killed server.
  */
 import { registerCompletionHandler } from 'ava'
 
@@ -17,7 +17,7 @@ registerCompletionHandler(() => {
   setInterval(() => {
     if (left().length === 0) process.exit()
   }, LOOK_MS).unref()
-  // ava waits for ever for such a process if another file has set a longer limit for one of its tests.
+  // ava does not end such a process if another file has set a longer limit for one of its tests.
   setTimeout(() => {
     console.error(`not ended ${LEFT_MS / 1000} s after the last test: ${left()}`)
     process.exit(1)

@@ -39,7 +39,7 @@ async function main(): Promise<void> {
     // `process.exit` could truncate output to a pipe.
     const { runCommand } = await import('./run-command.js')
     process.exitCode = await runCommand(command, rest)
-    // While Node.js 20 frees a process, it rarely waits for ever for requests that get no answer any more.
+    // Node.js 20 sometimes does not end a process by itself: it waits for requests that get no answer any more.
     process.once('beforeExit', () => process.exit())
     return
   }
