@@ -23,7 +23,7 @@ test('a linked signal aborts with the reason of the first source that aborts', a
 
 test('a linked signal aborts at its limit, also if nothing but its listener refers to it', async (t) => {
   const source = new AbortController()
-  // The limit alone does not keep a process.
+  // The limit alone does not keep the process alive.
   const keeping = setTimeout(() => undefined, 60_000)
   const end = aborted(linkedSignal([source.signal], 200).signal)
   for (let round = 0; round < 3; round++) {

@@ -10,7 +10,10 @@ export const QUOTED_MAX = 5
 /** Milliseconds for which a failed address of a cell is tried after the others. */
 export const FAILED_MS = 30_000
 
-/** Milliseconds until a read is sent to the next address of a cell. The last address has the limit of every passed request. */
+/**
+ * Milliseconds until a read is sent to the next address of a cell. The last address has the limit of all requests that are
+ * passed on.
+ */
 export const NEXT_MS = 5_000
 
 /** Milliseconds between two comparisons of the keys of a cell with those of the home cell. */

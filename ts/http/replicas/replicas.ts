@@ -9,10 +9,9 @@ const POSITION = 'x-siftd-position'
 const CONSISTENCY = 'x-siftd-read-consistency'
 
 /**
- * Checks the key of a read and waits until this server has what the client has seen: the end of the log for a strong
- * read, and the position in the request, if any. A position is awaited only with an accepted key, because it makes a
- * follower read the log at once. A strong read waits first, for one call to the bucket that all such reads share: another
- * server may have created or deleted its key.
+ * Checks the key of a read, and waits until this server has what the client has seen. A strong read first waits for the
+ * end of the log, because another server may have created or deleted its key. All strong reads share one call to the
+ * bucket. A position in the request is awaited last, only with an accepted key: it makes a follower read the log at once.
  * @throws ApiError `follower_behind`, or `bad_request` if the header holds no position; errors of `requireAccess`
  */
 export async function accessToRead<A>(

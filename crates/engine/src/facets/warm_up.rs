@@ -1,7 +1,7 @@
 //! Builds tables of columns before the first search of a commit needs them.
 //!
-//! Only fields that searches of earlier commits have read get tables. So loading documents takes no more time and memory,
-//! and neither do the indexes that nobody searches.
+//! Only fields that an earlier search has read get tables. A first load of documents builds none, and neither does an index
+//! without searches.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,9 +31,8 @@ pub fn wants_warm_up(settings: &Settings) -> bool {
         || settings.ranking_rules.iter().any(sorts)
 }
 
-/// Builds the tables that sort by the fields of the settings, keep one document per value of the distinct attribute, and
-/// find documents near a point, until `stop` is set or half of the cache would be full. Only fields in use, and of these
-/// only new segments, need work.
+/// Builds the tables of sorted fields, of the distinct attribute and of `_geo`. Ends early if `stop` is set. Leaves out
+/// tables that would fill more than half of the cache. Segments that have their tables from an earlier commit cost nothing.
 ///
 /// # Errors
 /// Internal if a column cannot be read.
