@@ -151,6 +151,7 @@ export async function openGeneration(
       start() {
         isServing = true
         queue.start()
+        opened.engine.warmUp?.()
         void analysis.start()
         if (setup.cells !== null && options.masterKey !== null && follower === null)
           closers.push(copyKeys(services.auth.keys, setup.cells, moduleLog(log, 'http')))

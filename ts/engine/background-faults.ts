@@ -9,6 +9,7 @@ export const backgroundFaultKinds = [
   'file_removal',
   'http_thread',
   'log_rewrite',
+  'search_record',
   'segment_merge',
   'snapshot_write',
   'task_store_checkpoint',

@@ -367,6 +367,12 @@ export interface Engine extends BareEngine {
   /** Returns a number by which other threads can attach to this engine. Absent: they cannot. */
   publish?: () => number
 
+  /**
+   * Prepares, in the background, the indexes that searches of earlier processes used, so that first searches are not
+   * slower than later ones. Call it once `undo` is called no more. Absent: no part of a search waits for such work.
+   */
+  warmUp?: () => void
+
   /** True if the index has no known damage and no registered check that was not run yet. */
   isTrusted(index: IndexId): boolean
 

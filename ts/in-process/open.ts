@@ -123,6 +123,7 @@ async function openWith(
     ...{ answers, embedders, rerankers, tasks, features, queries: { timesStages: false } },
   }
   if (!readOnly) queue.start()
+  searched.warmUp?.()
   const checked = <T extends object>(target: T, writes: Readonly<Record<string, boolean>>): T =>
     readOnly ? refusingWrites(target, writes) : target
 

@@ -18,6 +18,8 @@ pub enum BackgroundFaultKind {
     DictionaryReadAhead,
     /// Removing a file that no commit uses.
     FileRemoval,
+    /// Recording which fields searches have used.
+    SearchRecord,
     /// Merging segments after a commit.
     SegmentMerge,
     /// Building, writing, reading or copying a vector graph.
@@ -33,6 +35,7 @@ impl BackgroundFaultKind {
             Self::DeferredColumn => "deferred_column",
             Self::DictionaryReadAhead => "dictionary_read_ahead",
             Self::FileRemoval => "file_removal",
+            Self::SearchRecord => "search_record",
             Self::SegmentMerge => "segment_merge",
             Self::VectorGraph => "vector_graph",
             Self::WordDictionary => "word_dictionary",

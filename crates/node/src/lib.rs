@@ -90,6 +90,13 @@ impl EngineHandle {
         Ok(Self { link: Link::Attached(served), pools: None, running: Running::default() })
     }
 
+    /// Prepares indexes for their first searches, in the background: those that searches of earlier processes used.
+    #[napi]
+    pub fn warm_up(&self) -> napi::Result<()> {
+        Arc::clone(&self.served()?.engine).warm_up_searched();
+        Ok(())
+    }
+
     /// `payload`: `Payload`. Resolves to `PayloadReport`.
     #[napi]
     pub fn inspect<'e>(&self, env: &'e Env, payload: Uint8Array) -> napi::Result<PromiseRaw<'e, Reply>> {

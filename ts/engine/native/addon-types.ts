@@ -14,6 +14,8 @@ export declare class EngineHandle {
    * calls fail. It does not keep the engine open.
    */
   static attach(number: number): EngineHandle
+  /** Prepares indexes for their first searches, in the background: those that searches of earlier processes used. */
+  warmUp(): void
   /** `payload`: `Payload`. Resolves to `PayloadReport`. */
   inspect(payload: Uint8Array): Promise<Reply>
   /** `filter`: `FilterCheck`. Resolves to nothing. */

@@ -53,7 +53,7 @@ export async function openNative(addon: unknown, setup: EngineSetup): Promise<En
   }
   const handle = new addon.EngineHandle(options, faults.report)
   const engine = guarding(new NativeEngine(handle, directory), log, followsFiles)
-  return { ...engine, publish: () => handle.publish() }
+  return { ...engine, publish: () => handle.publish(), warmUp: () => handle.warmUp() }
 }
 
 /** Searches and reads documents of an engine that another thread of this process opened; see `Engine.publish`. */

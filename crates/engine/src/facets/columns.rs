@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use roaring::RoaringBitmap;
 
 use super::field_columns::{FieldColumns, OpenField};
+use super::searched_fields::{FieldUse, SearchedFields};
 use super::segment_column::SegmentColumn;
 use super::segment_fields::SegmentFields;
 use crate::error::Result;
@@ -42,6 +43,11 @@ impl Columns {
     /// The columns of a commit.
     pub fn new(snapshot: &Snapshot) -> Self {
         Self { snapshot: snapshot.clone(), open: snapshot.attachments().get(), used: Arc::default() }
+    }
+
+    /// Notes that a search uses the field `path`, so that its columns are prepared for later ones; see [`SearchedFields`].
+    pub fn note(&self, used: FieldUse, path: &str) {
+        self.snapshot.attachments().get::<SearchedFields>().note(used, path);
     }
 
     /// Returns true if a document has ever had a value, an object or null at `path`.

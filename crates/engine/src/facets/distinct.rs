@@ -9,6 +9,7 @@ use super::columns::Columns;
 use super::field_columns::FieldColumns;
 use super::number_column::ordered;
 use super::ranks::Ranks;
+use super::searched_fields::FieldUse;
 use super::segment_column::SegmentColumn;
 use crate::error::Result;
 use crate::store::{DELETED, SegmentView, ascending};
@@ -36,6 +37,7 @@ pub struct Distinct {
 impl Columns {
     /// Returns a filter for distinct values at `path`.
     pub fn distinct(&self, path: &str) -> Result<Distinct> {
+        self.note(FieldUse::Distinct, path);
         let field = self.field(path)?;
         let (strings, numbers) = (field.string_ranks()?, field.number_ranks()?);
         let zero = |zero: f64| {

@@ -13,6 +13,7 @@ use super::commonest::{GroupCounts, commonest};
 use super::field_columns::FieldColumns;
 use super::number_column::NumberColumn;
 use super::ranks::Ranks;
+use super::searched_fields::FieldUse;
 use super::segment_column::SegmentColumn;
 use super::string_column::{Groups, StringColumn};
 use crate::error::Result;
@@ -171,6 +172,7 @@ impl Columns {
         order: FacetOrder,
         max: usize,
     ) -> Result<Distribution> {
+        self.note(FieldUse::Count, path);
         let field = self.field(path)?;
         let (mut values, stats) = self.numbers(&field, candidates, order, max)?;
         let number_at: HashMap<String, usize> =

@@ -4,6 +4,7 @@ use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder};
 use roaring::RoaringBitmap;
 
 use super::columns::Columns;
+use super::searched_fields::FieldUse;
 use crate::analysis::{Locales, normalize_facet_search};
 use crate::error::Result;
 use crate::settings::FacetOrder;
@@ -83,6 +84,7 @@ impl Columns {
         order: FacetOrder,
         max: usize,
     ) -> Result<Vec<FacetHit>> {
+        self.note(FieldUse::Count, path);
         let field = self.field(path)?;
         let ranks = field.string_ranks()?;
         let counts = self.string_counts(&field, candidates, order)?;

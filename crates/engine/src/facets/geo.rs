@@ -7,6 +7,7 @@ use roaring::RoaringBitmap;
 
 use super::columns::Columns;
 use super::geo_point::{GeoPoint, distance};
+use super::searched_fields::{FieldUse, POINT};
 use super::selection::Selection;
 use crate::error::Result;
 
@@ -44,6 +45,7 @@ pub struct GeoBuckets {
 impl Columns {
     /// Returns the points of the documents of `universe`, by ascending docid.
     pub fn points(&self, universe: &RoaringBitmap) -> Result<Vec<(u32, GeoPoint)>> {
+        self.note(FieldUse::Sort, POINT);
         self.build_geo_cells();
         let mut points = Vec::new();
         for (position, segment) in self.snapshot.segments().iter().enumerate() {
@@ -64,6 +66,7 @@ impl Columns {
 
     /// Returns live documents within `metres` of `center`.
     pub fn within_radius(&self, center: GeoPoint, metres: f64) -> Result<RoaringBitmap> {
+        self.note(FieldUse::Sort, POINT);
         self.build_geo_cells();
         let circle = Selection::Radius([center.lat, center.lng, metres].map(f64::to_bits));
         self.selected(&circle, |segment| {

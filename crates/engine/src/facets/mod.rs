@@ -24,6 +24,7 @@ mod number_column;
 mod plane;
 mod prepare;
 mod ranks;
+mod searched_fields;
 mod segment_column;
 mod segment_fields;
 mod select;
@@ -44,9 +45,10 @@ pub use geo::{GeoBucket, GeoBuckets};
 pub use geo_point::{GeoPoint, distance};
 pub use geojson::{BOX_COLUMNS, Shape, bounding_boxes, shapes_of};
 pub use prepare::prepare;
+pub use searched_fields::{EVERY, FieldUse, FieldUses, SearchedFields};
 pub use select::finite;
 pub use sort_buckets::{SortBuckets, SortValue};
-pub use warm_up::{wants_warm_up, warm_up};
+pub use warm_up::{open_searched, warm_up};
 
 #[cfg(test)]
 mod model_tests;

@@ -46,11 +46,6 @@ pub(super) struct OpenStrings {
 }
 
 impl SegmentFields {
-    /// Returns true if a search has opened the columns of `path`.
-    pub fn is_open(&self, path: &str) -> bool {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).contains_key(path)
-    }
-
     /// Returns the columns of `path`, opened if necessary. Only callers of the same field wait for each other.
     pub fn field(&self, snapshot: &Snapshot, segment: &SegmentView, path: &str) -> Result<SegmentField> {
         let slot = {

@@ -12,6 +12,7 @@ use super::column_term::{group_key, split};
 use super::columns::Columns;
 use super::field_columns::FieldColumns;
 use super::number_column::{NumberColumn, ordered};
+use super::searched_fields::FieldUse;
 use super::string_column::StringColumn;
 use crate::error::Result;
 use crate::store::SegmentView;
@@ -97,6 +98,7 @@ impl Columns {
     /// Returns the buckets of `universe` by its values at `path`, best first. Every live document of `universe` is in
     /// exactly one bucket.
     pub fn sort_buckets(&self, path: &str, ascending: bool, universe: &RoaringBitmap) -> Result<SortBuckets> {
+        self.note(FieldUse::Sort, path);
         let mut buckets = SortBuckets {
             columns: self.clone(),
             field: self.field(path)?,

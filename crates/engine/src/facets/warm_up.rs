@@ -1,16 +1,17 @@
 //! Builds tables of columns before the first search of a commit needs them.
 //!
-//! Only fields that an earlier search has read get tables. A first load of documents builds none, and neither does an index
+//! Only fields that searches have used get tables. A first load of documents builds none, and neither does an index
 //! without searches.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::columns::Columns;
-use super::segment_fields::SegmentFields;
+use super::field_columns::FieldColumns;
+use super::number_column::NumberColumn;
+use super::searched_fields::{FieldUse, FieldUses, POINT, SearchedFields};
+use super::segment_column::SegmentColumn;
+use super::string_column::StringColumn;
 use crate::error::Result;
-use crate::fields::is_same_or_below;
-use crate::settings::{FilterableRule, Settings};
 use crate::store::Snapshot;
 
 /// The tables take at most this part of the cache: the rest is left to the results of searches.
@@ -22,89 +23,127 @@ const ROW_BYTES: usize = 8;
 /// Bytes of a document in the tables of `_geo`: its point and its place in a cell.
 const POINT_BYTES: usize = 24;
 
-/// Returns true if [`warm_up`] builds tables for these settings.
-pub fn wants_warm_up(settings: &Settings) -> bool {
-    let sorts = |rule: &String| sorted_field(rule).is_some();
-    !settings.sortable_attributes.is_empty()
-        || settings.distinct_attribute.is_some()
-        || uses_points(settings)
-        || settings.ranking_rules.iter().any(sorts)
-}
-
-/// Builds the tables of sorted fields, of the distinct attribute and of `_geo`. Ends early if `stop` is set. Leaves out
-/// tables that would fill more than half of the cache. Segments that have their tables from an earlier commit cost nothing.
+/// Opens the columns of the fields that [`warm_up`] builds tables of. Searches of a field wait while its columns are
+/// opened, so call it with normal priority. Returns true if there are such fields.
 ///
 /// # Errors
 /// Internal if a column cannot be read.
-pub fn warm_up(snapshot: &Snapshot, stop: &AtomicBool) -> Result<()> {
-    let settings = snapshot.settings();
-    let mut left = snapshot.cache().cache().bytes_max() / CACHE_PART;
-    let mut may_build = |rows: usize, row_bytes: usize| {
-        let fits = rows.saturating_mul(row_bytes) <= left && !stop.load(Ordering::Relaxed);
-        left -= if fits { rows * row_bytes } else { 0 };
-        fits
-    };
-    for path in fields_in_order(snapshot) {
-        // The columns of a field hold its tables, so each field has its own.
-        let field = Columns::new(snapshot).field(&path)?;
-        for column in field.numbers.iter().map(|part| &part.column) {
-            if may_build(column.column.values.num_vals() as usize, ROW_BYTES) {
-                column.by_value();
-            }
-        }
-        for column in field.strings.iter().map(|part| &part.column) {
-            if may_build(column.ords.values.num_vals() as usize, ROW_BYTES) {
-                column.by_ord();
-            }
-        }
-        if settings.distinct_attribute.as_ref() == Some(&path) && !stop.load(Ordering::Relaxed) {
-            field.string_ranks()?;
-            field.number_ranks()?;
-        }
+pub fn open_searched(snapshot: &Snapshot) -> Result<bool> {
+    let uses = snapshot.attachments().get::<SearchedFields>().all();
+    let paths = paths(&uses);
+    for path in paths.iter().filter(|path| **path != POINT) {
+        Columns::new(snapshot).field(path)?;
     }
-    if uses_points(settings) {
-        let columns = Columns::new(snapshot);
-        let segments = snapshot.segments();
-        let is_used = (0..segments.len()).any(|segment| columns.has_geo_cells(segment));
-        for (segment, view) in segments.iter().enumerate().filter(|_| is_used) {
-            if may_build(view.docids.len(), POINT_BYTES) {
-                columns.geo_cells(segment)?;
+    Ok(!paths.is_empty())
+}
+
+/// Builds the tables of the fields that searches have sorted, counted or made distinct. Ends early if `stops` returns
+/// true. Leaves out tables that would fill more than half of the cache, or more than `bytes_max`. Segments that have their
+/// tables from an earlier commit cost nothing.
+///
+/// # Errors
+/// Internal if a column cannot be read.
+pub fn warm_up(snapshot: &Snapshot, bytes_max: usize, stops: &dyn Fn() -> bool) -> Result<()> {
+    let uses = snapshot.attachments().get::<SearchedFields>().all();
+    let half = snapshot.cache().cache().bytes_max() / CACHE_PART;
+    let mut room = Room { left: half.min(bytes_max), stops };
+    for path in paths(&uses) {
+        let is_used = |used: FieldUse| uses.get(&used).is_some_and(|paths| paths.contains(path));
+        if path == POINT {
+            if is_used(FieldUse::Sort) {
+                warm_up_points(snapshot, &mut room)?;
             }
+            continue;
+        }
+        // The columns of a field hold its tables, so each field has its own.
+        let field = Columns::new(snapshot).field(path)?;
+        if is_used(FieldUse::Sort) || is_used(FieldUse::Distinct) {
+            warm_up_values(&field, &mut room);
+        }
+        if is_used(FieldUse::Count) {
+            warm_up_counts(&field, &mut room);
+        }
+        if is_used(FieldUse::Distinct) || is_used(FieldUse::Count) {
+            warm_up_ranks(&field, &mut room)?;
         }
     }
     Ok(())
 }
 
-/// Returns the fields in use that searches may sort by, and the distinct attribute if it is in use.
-fn fields_in_order(snapshot: &Snapshot) -> BTreeSet<String> {
-    let settings = snapshot.settings();
-    let rules = settings.ranking_rules.iter().filter_map(|rule| sorted_field(rule));
-    let exact = rules.chain(settings.distinct_attribute.as_deref());
-    let mut fields: BTreeSet<String> = exact.map(str::to_owned).collect();
-    let is_sortable = |field: &&str| {
-        settings.sortable_attributes.iter().any(|name| is_same_or_below(name, field))
-            && !is_same_or_below("_geo", field)
-    };
-    fields.extend(snapshot.fields().names().filter(is_sortable).map(str::to_owned));
-    // A segment keeps its open columns from commit to commit.
-    let is_used = |path: &String| {
-        snapshot.segments().iter().any(|view| view.attachments().get::<SegmentFields>().is_open(path))
-    };
-    fields.retain(is_used);
-    fields
+/// Part of the cache that tables may still fill.
+struct Room<'a> {
+    left: usize,
+    stops: &'a dyn Fn() -> bool,
 }
 
-/// Returns the field of a ranking rule such as `year:desc`.
-fn sorted_field(rule: &str) -> Option<&str> {
-    rule.rsplit_once(':')
-        .filter(|(_, direction)| matches!(*direction, "asc" | "desc"))
-        .map(|(field, _)| field)
+impl Room<'_> {
+    /// Takes the bytes of a table; false if it may not be built.
+    fn take(&mut self, rows: usize, row_bytes: usize) -> bool {
+        let bytes = rows.saturating_mul(row_bytes);
+        let fits = bytes <= self.left && !(self.stops)();
+        self.left -= if fits { bytes } else { 0 };
+        fits
+    }
 }
 
-fn uses_points(settings: &Settings) -> bool {
-    settings.sortable_attributes.iter().any(|name| name == "_geo")
-        || settings
-            .filterable_attributes
-            .iter()
-            .any(|rule| matches!(rule, FilterableRule::Field(name) if name == "_geo"))
+/// Builds the documents by value.
+fn warm_up_values(field: &FieldColumns, room: &mut Room<'_>) {
+    for column in numbers_of(field) {
+        if room.take(column.column.values.num_vals() as usize, ROW_BYTES) {
+            column.by_value();
+        }
+    }
+    for column in strings_of(field) {
+        if room.take(column.ords.values.num_vals() as usize, ROW_BYTES) {
+            column.by_ord();
+        }
+    }
+}
+
+/// Builds the numbers of documents by value.
+fn warm_up_counts(field: &FieldColumns, room: &mut Room<'_>) {
+    for column in numbers_of(field) {
+        if room.take(column.column.values.num_vals() as usize, ROW_BYTES) {
+            column.totals();
+        }
+    }
+    for column in strings_of(field) {
+        if room.take(column.len(), ROW_BYTES) {
+            column.totals();
+        }
+    }
+}
+
+/// Builds the order of the values of all segments.
+fn warm_up_ranks(field: &FieldColumns, room: &mut Room<'_>) -> Result<()> {
+    if room.take(strings_of(field).map(StringColumn::len).sum(), ROW_BYTES) {
+        field.string_ranks()?;
+    }
+    if room.take(numbers_of(field).map(|column| column.column.values.num_vals() as usize).sum(), ROW_BYTES) {
+        field.number_ranks()?;
+    }
+    Ok(())
+}
+
+fn warm_up_points(snapshot: &Snapshot, room: &mut Room<'_>) -> Result<()> {
+    let columns = Columns::new(snapshot);
+    for (segment, view) in snapshot.segments().iter().enumerate() {
+        if room.take(view.docids.len(), POINT_BYTES) {
+            columns.geo_cells(segment)?;
+        }
+    }
+    Ok(())
+}
+
+fn numbers_of(field: &FieldColumns) -> impl Iterator<Item = &NumberColumn> {
+    field.numbers.iter().map(|SegmentColumn { column, .. }| &**column)
+}
+
+fn strings_of(field: &FieldColumns) -> impl Iterator<Item = &StringColumn> {
+    field.strings.iter().map(|SegmentColumn { column, .. }| &**column)
+}
+
+/// Returns the paths whose tables may be built.
+fn paths(uses: &FieldUses) -> BTreeSet<&String> {
+    uses.iter().filter(|(used, _)| **used != FieldUse::Search).flat_map(|(_, paths)| paths).collect()
 }

@@ -10,7 +10,7 @@ use crate::analysis::{Dictionaries, DictionaryIds};
 use crate::background_fault::{BackgroundFaultKind, FaultReporter};
 use crate::cache::Cache;
 use crate::error::{Context, Error, Result};
-use crate::facets;
+use crate::facets::{self, SearchedFields};
 use crate::indexing::{self, BatchMonitor};
 use crate::settings::Settings;
 use crate::store::{Committed, IndexDirectory, Layout, Snapshot};
@@ -30,6 +30,8 @@ pub struct Index {
     pub(super) merging: Mutex<()>,
     /// Set when the index is closed, to stop merging its segments.
     pub(super) closed: Arc<AtomicBool>,
+    /// Fields that searches have used.
+    pub(super) searched: Arc<SearchedFields>,
     /// Runs once: removes vector files that a crash left behind.
     pub(super) tidied: Once,
 }
@@ -112,10 +114,15 @@ impl Index {
         services: IndexServices,
         current: Option<Arc<Current>>,
     ) -> Self {
+        let searched = Arc::<SearchedFields>::default();
+        if let Some(committed) = current.as_ref().and_then(|current| current.committed.as_ref()) {
+            committed.snapshot.attachments().put(Arc::clone(&searched));
+        }
         Self {
             path: path.to_owned(),
             limits,
             services,
+            searched,
             current: RwLock::new(current),
             writing: Mutex::default(),
             monitor: BatchMonitor::default(),
@@ -164,6 +171,7 @@ impl Index {
     /// see the previous commit.
     pub(super) fn show(&self, directory: Arc<IndexDirectory>, committed: Committed) {
         let snapshot = &committed.snapshot;
+        snapshot.attachments().put(Arc::clone(&self.searched));
         facets::prepare(snapshot, &|path| indexing::wants_column(snapshot.settings(), path));
         let current = Current { directory, committed: Some(committed) };
         let before = self.current.write().unwrap_or_else(PoisonError::into_inner).replace(Arc::new(current));

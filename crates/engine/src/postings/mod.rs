@@ -18,6 +18,7 @@ mod endings;
 mod field_docs;
 mod field_lengths;
 mod forms;
+mod frequent;
 mod length_codes;
 mod lengths;
 mod list_reader;

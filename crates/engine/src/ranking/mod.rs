@@ -30,5 +30,5 @@ pub use rank::{rank, rank_parts};
 pub use ranked::{Ranked, RankedHit};
 pub use request::{Deadline, MatchingStrategy, RankRequest, SortCriterion};
 pub use score::{MatchType, Rank, ScaledBy, ScoreDetail};
-pub use warm_up::{wants_warm_up, warm_up};
+pub use warm_up::{uses_lengths, wants_words, warm_up_lengths, warm_up_words};
 pub(crate) use words_in_document::{WordStep, WordsInDocument, words_in_document};

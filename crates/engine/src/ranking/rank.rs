@@ -11,6 +11,7 @@ use super::request::{MatchingStrategy, RankRequest};
 use super::rules;
 use crate::analysis::{Analyzer, Language, StopWordLists, parse_locales};
 use crate::error::Result;
+use crate::facets::{EVERY, FieldUse, SearchedFields};
 use crate::fields::at_most;
 use crate::postings::{Budget, Postings, Reading};
 use crate::query::{
@@ -82,6 +83,7 @@ fn ranking<T>(
     let mut graph = QueryGraph::default();
     let mut resolver = None;
     if let Some(postings) = postings.as_ref().filter(|_| !query.terms.is_empty()) {
+        snapshot.attachments().get::<SearchedFields>().note(FieldUse::Search, EVERY);
         let (all_readings, terms) =
             QueryGraph::new(&query.terms, &Derivations::new(postings, analyzer), request.strategy)?;
         graph = all_readings;

@@ -55,6 +55,11 @@ impl Deadline {
         Self { at, stop }
     }
 
+    /// Returns true if it is time to stop.
+    pub fn is_over(&self) -> bool {
+        Instant::now() >= self.at || self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
     /// The latest time to stop.
     pub(super) fn at(&self) -> Instant {
         self.at

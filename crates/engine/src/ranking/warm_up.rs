@@ -2,39 +2,95 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
+use super::rank::rank;
+use super::request::{Deadline, RankRequest};
+use crate::analysis::Analyzer;
 use crate::error::Result;
-use crate::facets;
-use crate::postings::{Budget, OVERDRAFT, Postings};
+use crate::facets::{EVERY, FieldUse, SearchedFields};
+use crate::postings::Postings;
 use crate::settings::Settings;
-use crate::store::Snapshot;
+use crate::store::{SegmentView, Snapshot};
 
-/// Returns true if [`warm_up`] has something to compute.
-pub fn wants_warm_up(settings: &Settings) -> bool {
-    uses_lengths(settings) || facets::wants_warm_up(settings)
-}
+/// Frequent words and short prefixes that are ranked, at most.
+const TEXTS_MAX: usize = 48;
 
-fn uses_lengths(settings: &Settings) -> bool {
+/// Texts with fewer postings are read fast.
+const POSTINGS_MIN: u64 = 10_000;
+
+/// The values of these texts take at most about this part of the cache.
+const CACHE_PART: usize = 4;
+
+/// Hits of a page.
+const PAGE: usize = 20;
+
+/// Returns true if [`warm_up_lengths`] has something to compute.
+pub fn uses_lengths(settings: &Settings) -> bool {
     settings.ranking_rules.iter().any(|rule| rule == "relevance")
 }
 
-/// Computes the lengths of attributes for the rule `relevance` and the tables of [`facets::warm_up`], until `stop` is
-/// set. The lengths of a segment with a million titles take 0.3 s.
+/// Computes the lengths of attributes for the rule `relevance`. The lengths of a segment with a million titles take 0.3 s.
 ///
 /// # Errors
-/// See [`Postings::lengths`] and [`facets::warm_up`].
-pub fn warm_up(snapshot: &Snapshot, stop: Arc<AtomicBool>) -> Result<()> {
-    facets::warm_up(snapshot, &stop)?;
-    if !uses_lengths(snapshot.settings()) {
-        return Ok(());
-    }
-    let start = Instant::now();
-    // A clock that stands still until it is to stop.
-    let clock = move || if stop.load(Ordering::Relaxed) { start + DAY } else { start };
-    let budget = Budget::by(start + DAY - OVERDRAFT, clock);
-    Postings::open(snapshot, Arc::new(budget))?.lengths()?;
+/// See [`Postings::lengths`].
+pub fn warm_up_lengths(snapshot: &Snapshot, deadline: &Deadline) -> Result<()> {
+    Postings::open(snapshot, Arc::new(deadline.budget()))?.lengths()?;
     Ok(())
 }
 
-const DAY: Duration = Duration::from_secs(86_400);
+/// Set on the largest segment of a commit once its frequent words were ranked.
+#[derive(Default)]
+struct WordsRanked(AtomicBool);
+
+/// Returns true if searches have looked for words and [`warm_up_words`] has not read the largest segment yet.
+pub fn wants_words(snapshot: &Snapshot) -> bool {
+    let uses = snapshot.attachments().get::<SearchedFields>().all();
+    let is_searched = uses.get(&FieldUse::Search).is_some_and(|paths| paths.contains(EVERY));
+    is_searched
+        && largest(snapshot).is_some_and(|segment| {
+            u64::from(segment.reader.max_doc()) >= POSTINGS_MIN
+                && !segment.attachments().get::<WordsRanked>().0.load(Ordering::Relaxed)
+        })
+}
+
+/// Ranks the words and short prefixes with the most postings, so that the cache holds their documents and positions.
+///
+/// # Errors
+/// Internal if postings cannot be read.
+pub fn warm_up_words(snapshot: &Snapshot, analyzer: &Analyzer, deadline: &Deadline) -> Result<()> {
+    let postings = Postings::open(snapshot, Arc::new(deadline.budget()))?;
+    let cache = snapshot.cache().cache();
+    let bytes_max = cache.figures().bytes() + cache.bytes_max() / CACHE_PART;
+    for text in postings.frequent(TEXTS_MAX, POSTINGS_MIN)? {
+        if deadline.is_over() {
+            return Ok(());
+        }
+        if cache.figures().bytes() > bytes_max {
+            break;
+        }
+        let request = RankRequest {
+            q: Some(&text),
+            universe: snapshot.shared_documents(),
+            strategy: snapshot.settings().matching_strategy,
+            search_on: None,
+            locales: None,
+            sort: &[],
+            distinct: None,
+            threshold: None,
+            wanted: PAGE,
+            exhaustive: false,
+            vector: None,
+            deadline: deadline.clone(),
+            scored: false,
+        };
+        rank(snapshot, analyzer, &request)?;
+    }
+    if let Some(segment) = largest(snapshot) {
+        segment.attachments().get::<WordsRanked>().0.store(true, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+fn largest(snapshot: &Snapshot) -> Option<&SegmentView> {
+    snapshot.segments().iter().max_by_key(|segment| segment.reader.max_doc())
+}

@@ -34,6 +34,7 @@ mod semantic;
 mod similar;
 mod sort_request;
 mod stages;
+mod warm_up;
 
 pub use answer::{Answer, Facts};
 pub use documents::{document, documents, write_whole};
@@ -48,6 +49,7 @@ pub use request::{
 pub use search::run;
 pub use search_deadline::SearchDeadline;
 pub use similar::similar;
+pub use warm_up::{wants_warm_up, warm_up};
 
 #[cfg(test)]
 mod cache_tests;

@@ -1,17 +1,23 @@
 //! All indexes of a directory.
 
+mod remembered;
+mod search_record;
+
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use fs4::fs_std::FileExt as _;
 
-use crate::analysis::{self, Dictionaries};
-use crate::background_fault::{BackgroundFaultKind, FaultReporter};
+use crate::analysis::Dictionaries;
+use crate::background_fault::FaultReporter;
 use crate::cache::{Cache, CacheFigures};
 use crate::error::{Context, Error, Result};
 use crate::filter::{self, Indexes};
@@ -19,7 +25,7 @@ use crate::index::{self, Damage, Index, IndexServices, Limits, PinnedIndex, Resc
 use crate::indexing::{self, Payload, PayloadReport};
 use crate::search::{self, Answer, IndexedSearch, SearchDeadline};
 use crate::store::{IndexDirectory, Snapshot};
-use crate::threads;
+use search_record::SearchRecord;
 
 /// Manages indexes, one directory each. At most one engine per process and directory.
 pub struct Engine {
@@ -36,6 +42,8 @@ pub struct Engine {
     writing: Arc<AtomicUsize>,
     /// Locked while this engine may write: two engines would overwrite each other's commits.
     lock: Mutex<Option<File>>,
+    searched: SearchRecord,
+    closed: AtomicBool,
 }
 
 /// Commits pinned for reading, by number.
@@ -48,18 +56,12 @@ struct Pins {
 /// Name of the lock file. The file is empty and never removed.
 const LOCK: &str = "lock";
 
-/// Name of an empty file that exists once texts were in Chinese.
-const CHINESE: &str = "chinese";
-
 impl Engine {
     /// Opens a directory of indexes, or creates it. Indexes are opened on first use. If earlier texts needed slow
     /// dictionaries, these are read in the background. Faults of background work are reported to `faults`.
     pub fn open(directory: &Path, limits: Limits, faults: FaultReporter) -> Result<Self> {
         fs::create_dir_all(directory).context(format!("{} could not be created", directory.display()))?;
-        let note = directory.join(CHINESE);
-        if note.exists() {
-            read_ahead(note, &faults);
-        }
+        remembered::read_ahead(directory, &faults);
         Ok(Self {
             directory: directory.to_owned(),
             limits,
@@ -71,6 +73,8 @@ impl Engine {
             pins: Mutex::default(),
             writing: Arc::default(),
             lock: Mutex::default(),
+            searched: SearchRecord::read(directory),
+            closed: AtomicBool::new(false),
         })
     }
 
@@ -106,6 +110,9 @@ impl Engine {
         };
         let open = if self.follows_files { Index::follow } else { Index::open_with };
         let index = Arc::new(decoded(&path, || open(&path, self.limits, services))?);
+        if let Some(uses) = self.searched.uses_of(id) {
+            index.expect_searches(&uses);
+        }
         // An index without a commit is opened again later, when its files have arrived.
         if !self.follows_files || index.has_commit() {
             indexes.insert(id.to_owned(), Arc::clone(&index));
@@ -169,19 +176,6 @@ impl Engine {
             *lock = Some(file);
         }
         Ok(())
-    }
-
-    /// Records on disk if texts needed the Chinese dictionary, so that the next process reads it ahead. Does nothing
-    /// unless this engine may write. A failure is reported, and the record is made next time.
-    pub fn remember(&self) {
-        let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        let note = self.directory.join(CHINESE);
-        if lock.is_some() && analysis::is_chinese_read() && !note.exists() {
-            self.faults.watch(BackgroundFaultKind::DictionaryReadAhead, &note, || {
-                File::create(&note)?;
-                Ok(())
-            });
-        }
     }
 
     /// Merges segments of an index, see [`Index::merge_in_background`]. Does nothing if the index is not open.
@@ -390,8 +384,13 @@ impl Engine {
         Ok(ids)
     }
 
-    /// Closes all indexes and unpins all commits. Running searches keep their data.
+    /// Closes all indexes and unpins all commits. Running searches keep their data. Records fields that searches have used,
+    /// unless another process writes to the directory.
     pub fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+        if self.changed_searches().is_some() && self.lock_for_writing().is_ok() {
+            self.remember();
+        }
         let indexes = std::mem::take(&mut *self.indexes.lock().unwrap_or_else(PoisonError::into_inner));
         for index in indexes.values() {
             index.close();
@@ -416,99 +415,4 @@ fn decoded<T>(path: &Path, open: impl FnOnce() -> Result<T>) -> Result<T> {
         Err(Error::internal(format!("{} could not be opened", path.display()), "it does not decode"))
     });
     opened.map_err(Error::or_damaged)
-}
-
-/// Reads the Chinese dictionary, as requested by the file `note`, on a low-priority thread.
-fn read_ahead(note: PathBuf, faults: &FaultReporter) {
-    let (kind, of_thread, file) = (BackgroundFaultKind::DictionaryReadAhead, faults.clone(), note.clone());
-    let read = move || {
-        of_thread.watch(kind, &file, || {
-            analysis::read_chinese();
-            Ok(())
-        });
-    };
-    if let Err(error) = threads::aside(read) {
-        faults.report(kind, &note, error);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::analysis::Analyzer;
-    use crate::background_fault::ReportedFaults;
-    use crate::settings::Settings;
-    use crate::store::SegmentView;
-
-    #[test]
-    fn a_chinese_text_makes_the_next_process_read_its_dictionary() {
-        let directory = tempfile::tempdir().unwrap();
-        let limits = Limits { indexing_memory_bytes: 1 << 20, indexing_threads: 1, cache_bytes: 1 << 20 };
-        let engine = Engine::open(directory.path(), limits, FaultReporter::default()).unwrap();
-        let analyzer = Analyzer::new(&Settings::default()).unwrap();
-        analyzer.each("人人生而自由", None, |_| ());
-        let note = directory.path().join(CHINESE);
-        engine.remember();
-        assert!(!note.exists(), "another process may be writing");
-        engine.index_to_write("a").unwrap();
-        engine.remember();
-        assert!(note.exists());
-        assert!(!engine.list().unwrap().contains(&CHINESE.to_owned()));
-        std::fs::remove_file(&note).unwrap();
-        engine.close();
-        engine.remember();
-        assert!(!note.exists(), "the engine does not write into a directory that it no longer holds");
-        drop(engine);
-        let faults = ReportedFaults::default();
-        let engine = Engine::open(directory.path(), limits, faults.reporter()).unwrap();
-        engine.index_to_write("a").unwrap();
-        std::fs::remove_dir_all(directory.path()).unwrap();
-        engine.remember();
-        let reported = faults.take();
-        assert_eq!(reported.len(), 1, "{reported:?}");
-        assert_eq!((reported[0].kind, &reported[0].file), (BackgroundFaultKind::DictionaryReadAhead, &note));
-        Engine::open(directory.path(), limits, FaultReporter::default()).unwrap();
-    }
-
-    #[test]
-    fn a_merge_that_fails_is_reported_and_the_next_merge_succeeds() {
-        let directory = tempfile::tempdir().unwrap();
-        let limits = Limits { indexing_memory_bytes: 60_000_000, indexing_threads: 1, cache_bytes: 1 << 20 };
-        let faults = ReportedFaults::default();
-        let engine = Engine::open(directory.path(), limits, faults.reporter()).unwrap();
-        let index = engine.index_to_write("things").unwrap();
-        let body = directory.path().join("body");
-        let text =
-            |id: u32| (0..150).map(|at| format!("{:x} ", id * 7919 + at * 104_729)).collect::<String>();
-        let documents: serde_json::Value =
-            (0..160).map(|id| serde_json::json!({ "id": id, "text": text(id) })).collect();
-        std::fs::write(&body, documents.to_string()).unwrap();
-        let put = serde_json::json!({
-            "taskUid": 0, "kind": "documents", "method": "replace", "primaryKey": "id", "skipCreation": false,
-            "payload": { "path": body, "format": "json" },
-        });
-        let ids: Vec<String> = (0..100).map(|id| id.to_string()).collect();
-        let delete = serde_json::json!({ "taskUid": 1, "kind": "deleteByIds", "ids": ids });
-        for (uid, operation) in [(1, put), (2, delete)] {
-            let batch = serde_json::json!({ "uid": uid, "indexUid": "things", "operations": [operation] });
-            let ticket = index.prepare(batch.to_string().as_bytes(), None).unwrap();
-            index.commit(ticket).unwrap();
-        }
-        let is_thinned = || index.snapshot().unwrap().segments().iter().any(SegmentView::has_deletes);
-        assert!(is_thinned());
-        // The merge is the third commit. A directory in place of its file makes it fail. The failed merge uses up its
-        // number, so the next merge succeeds.
-        let commit = directory.path().join("things/commit-00000000000000000003.tmp");
-        std::fs::create_dir(&commit).unwrap();
-        engine.merge_in_background("things");
-        let reported = faults.take();
-        assert_eq!(reported.len(), 1, "{reported:?}");
-        assert_eq!(reported[0].kind, BackgroundFaultKind::SegmentMerge);
-        assert_eq!(reported[0].index.as_deref(), Some("things"));
-        assert_eq!(reported[0].file, directory.path().join("things"));
-        assert!(is_thinned());
-        engine.merge_in_background("things");
-        assert_eq!(faults.take(), []);
-        assert!(!is_thinned());
-    }
 }
