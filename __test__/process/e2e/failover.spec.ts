@@ -159,7 +159,7 @@ tests('a candidate takes over from a killed leader without losing documents or s
 function writes(server: TestDaemon, other: TestDaemon) {
   const failed: unknown[] = []
   const acknowledged: number[] = []
-  let [longestMs, isOn] = [0, true]
+  let [longestMs, lastTask, isOn] = [0, -1, true]
   const run = async (): Promise<void> => {
     for (let id = 1000; isOn; id++) {
       const beganAt = performance.now()
@@ -167,6 +167,7 @@ function writes(server: TestDaemon, other: TestDaemon) {
         const sent = await server.call('POST', '/indexes/films/documents', [{ id, title: `film ${id}` }])
         if (sent.status === 202) {
           acknowledged.push(id)
+          lastTask = sent.body.taskUid
           const known = await other.call('GET', `/tasks/${sent.body.taskUid}`)
           if (known.status !== 200) failed.push(known)
           break
@@ -185,6 +186,8 @@ function writes(server: TestDaemon, other: TestDaemon) {
     async end() {
       isOn = false
       await running
+      // An accepted write is found once its task has ended.
+      await settled(other, lastTask)
       return { failed, longestMs }
     },
   }
