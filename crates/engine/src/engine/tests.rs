@@ -1,4 +1,4 @@
-//! What an engine remembers, and its background work.
+//! Tests: records for the next process, the warm-up of a start, and merges that fail.
 
 use super::remembered::CHINESE;
 use super::*;
