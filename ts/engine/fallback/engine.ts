@@ -2,7 +2,8 @@
  * The fallback engine, running on the calling thread. `worker/` runs it on a thread of its own.
  *
  * Each index has a directory below `directory` with one log. All searched data is in memory, read from the log when the
- * index is first used.
+ * index is first used. Nothing is read ahead at a start, unlike in the native engine: an index fills ten times the bytes of its
+ * documents, and reading it occupies the thread that answers searches of other indexes.
  */
 import { randomInt } from 'node:crypto'
 import { readdir, rm, stat } from 'node:fs/promises'

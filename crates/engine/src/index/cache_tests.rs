@@ -1,6 +1,7 @@
 //! 1. Searching a thousand indexes in turn keeps the cache within its limit.
-//! 2. A commit that ranks by relevance, or whose settings sort, is prepared for its first search.
+//! 2. A commit that ranks by relevance, or whose fields or words were searched before, is prepared for its first search.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,7 +25,13 @@ fn write(directory: &Path, settings: &Json) {
 
 /// Commits twenty documents with ids from `first` on.
 fn commit(index: &Index, directory: &Path, first: u32, settings: &Json) {
-    let documents: Vec<Json> = (first..first + 20)
+    commit_many(index, directory, first..first + 20, settings);
+}
+
+/// Commits documents with these ids.
+fn commit_many(index: &Index, directory: &Path, ids: Range<u32>, settings: &Json) {
+    let first = ids.start;
+    let documents: Vec<Json> = ids
         .map(|id| json!({"id": id, "title": format!("quiet lamp number {id}"), "year": 1950 + id}))
         .collect();
     let body = directory.with_extension("json");
@@ -131,5 +138,43 @@ fn a_commit_has_tables_for_the_fields_that_searches_sort_by_before_its_first_sea
             search();
             assert_eq!(misses() == before, prepared, "{settings}, {searched}, {bytes} bytes");
         }
+    }
+}
+
+#[test]
+fn frequent_words_and_short_prefixes_are_ranked_before_the_first_search_of_a_large_segment() {
+    let home = tempfile::tempdir().unwrap();
+    let directory = home.path().join("index");
+    let settings = json!({"searchableAttributes": ["title"]});
+    let writer = Index::open(&directory, LIMITS).unwrap();
+    commit_many(&writer, &directory, 0..10_000, &settings);
+    for searched in [true, false] {
+        let cache = Cache::new(1 << 24);
+        let index = open(&directory, &cache);
+        let search = |q: &str| {
+            let asked = serde_json::to_vec(&request(&json!({"q": q}))).unwrap();
+            index.search(&asked, Instant::now()).unwrap()
+        };
+        let misses = || {
+            let of_words = ["word_documents", "prefix_documents", "segment_positions"];
+            let kinds = cache.figures().kinds.into_iter();
+            kinds
+                .filter(|figures| of_words.contains(&figures.kind))
+                .map(|figures| figures.misses)
+                .sum::<u64>()
+        };
+        if searched {
+            search("number 1");
+        }
+        index.warm_up();
+        let before = misses();
+        assert_eq!(before > 0, searched, "an index without searches costs nothing");
+        for q in ["quiet", "lamp", "l", "qu"] {
+            assert_eq!(search(q).facts.hits, 20);
+        }
+        assert_eq!(misses() == before, searched);
+        let now = misses();
+        index.warm_up();
+        assert_eq!(misses() == now, searched, "a segment is read once");
     }
 }

@@ -12,8 +12,8 @@ use crate::postings::Postings;
 use crate::settings::Settings;
 use crate::store::{SegmentView, Snapshot};
 
-/// Frequent words and short prefixes that are ranked, at most.
-const TEXTS_MAX: usize = 48;
+/// Words, letters and pairs of letters that are ranked, at most of each.
+const TEXTS_MAX: usize = 16;
 
 /// Texts with fewer postings are read fast.
 const POSTINGS_MIN: u64 = 10_000;
