@@ -1,5 +1,6 @@
 //! All indexes of a directory.
 
+mod open_indexes;
 mod remembered;
 mod search_record;
 
@@ -25,6 +26,7 @@ use crate::index::{self, Damage, Index, IndexServices, Limits, PinnedIndex, Resc
 use crate::indexing::{self, Payload, PayloadReport};
 use crate::search::{self, Answer, IndexedSearch, SearchDeadline};
 use crate::store::{IndexDirectory, Snapshot};
+use open_indexes::OpenIndexes;
 use search_record::SearchRecord;
 
 /// Manages indexes, one directory each. At most one engine per process and directory.
@@ -36,13 +38,15 @@ pub struct Engine {
     dictionaries: Dictionaries,
     /// True if another process writes the files of the indexes.
     follows_files: bool,
-    indexes: Mutex<HashMap<String, Arc<Index>>>,
+    indexes: OpenIndexes,
     pins: Mutex<Pins>,
     /// Number of batches being written. They share the indexing threads.
     writing: Arc<AtomicUsize>,
     /// Locked while this engine may write: two engines would overwrite each other's commits.
     lock: Mutex<Option<File>>,
+    /// Fields that searches of earlier processes used.
     searched: SearchRecord,
+    /// Set when the engine is closed, to stop the warm-up of its indexes.
     closed: AtomicBool,
 }
 
@@ -69,7 +73,7 @@ impl Engine {
             faults,
             dictionaries: Dictionaries::default(),
             follows_files: false,
-            indexes: Mutex::default(),
+            indexes: OpenIndexes::default(),
             pins: Mutex::default(),
             writing: Arc::default(),
             lock: Mutex::default(),
@@ -98,26 +102,22 @@ impl Engine {
     /// `index_damaged` if its files cannot be decoded; internal if `id` is not valid.
     pub fn index(&self, id: &str) -> Result<Arc<Index>> {
         let path = self.path_of(id)?;
-        let mut indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(index) = indexes.get(id) {
-            return Ok(Arc::clone(index));
-        }
-        let services = IndexServices {
-            cache: Arc::clone(&self.cache),
-            faults: self.faults.of_index(id),
-            writing: Arc::clone(&self.writing),
-            dictionaries: self.dictionaries.clone(),
+        let open = || {
+            let services = IndexServices {
+                cache: Arc::clone(&self.cache),
+                faults: self.faults.of_index(id),
+                writing: Arc::clone(&self.writing),
+                dictionaries: self.dictionaries.clone(),
+            };
+            let open = if self.follows_files { Index::follow } else { Index::open_with };
+            let index = decoded(&path, || open(&path, self.limits, services))?;
+            if let Some(uses) = self.searched.uses_of(id) {
+                index.expect_searches(&uses);
+            }
+            Ok(index)
         };
-        let open = if self.follows_files { Index::follow } else { Index::open_with };
-        let index = Arc::new(decoded(&path, || open(&path, self.limits, services))?);
-        if let Some(uses) = self.searched.uses_of(id) {
-            index.expect_searches(&uses);
-        }
         // An index without a commit is opened again later, when its files have arrived.
-        if !self.follows_files || index.has_commit() {
-            indexes.insert(id.to_owned(), Arc::clone(&index));
-        }
-        Ok(index)
+        self.indexes.get_or_open(id, open, |index| !self.follows_files || index.has_commit())
     }
 
     /// Like [`Engine::index`], for writing. Locks the directory against other writing processes.
@@ -140,7 +140,7 @@ impl Engine {
             return Err(Error::internal("a commit cannot be adopted", "this engine writes the files itself"));
         }
         let path = self.path_of(id)?;
-        self.opened(id).map_or(Ok(()), |index| decoded(&path, || index.adopt()))
+        self.indexes.get(id).map_or(Ok(()), |index| decoded(&path, || index.adopt()))
     }
 
     /// Removes the newest commits of an index that is not open, as long as they belong to these batches. The removal is
@@ -152,8 +152,9 @@ impl Engine {
     pub fn undo(&self, id: &str, batch_uids: &BTreeSet<u64>) -> Result<()> {
         self.lock_for_writing()?;
         let path = self.path_of(id)?;
-        let indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
-        if indexes.contains_key(id) {
+        let slot = self.indexes.slot(id);
+        let place = slot.lock();
+        if place.is_some() {
             return Err(Error::internal("commits cannot be taken back", format!("{id} is open")));
         }
         IndexDirectory::undo(&path, batch_uids).map_err(Error::or_damaged)
@@ -180,20 +181,16 @@ impl Engine {
 
     /// Merges segments of an index, see [`Index::merge_in_background`]. Does nothing if the index is not open.
     pub fn merge_in_background(&self, id: &str) {
-        if let Some(index) = self.opened(id) {
+        if let Some(index) = self.indexes.get(id) {
             index.merge_in_background();
         }
     }
 
     /// Prepares an index for its next search, see [`Index::warm_up`]. Does nothing if the index is not open.
     pub fn warm_up(&self, id: &str) {
-        if let Some(index) = self.opened(id) {
+        if let Some(index) = self.indexes.get(id) {
             index.warm_up();
         }
-    }
-
-    fn opened(&self, id: &str) -> Option<Arc<Index>> {
-        self.indexes.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
     /// Ids are UUIDs. Other characters, which could lead out of the directory, are rejected.
@@ -356,8 +353,7 @@ impl Engine {
     /// Closes an index and removes its directory; does nothing if it does not exist.
     pub fn drop_index(&self, id: &str) -> Result<()> {
         let path = self.path_of(id)?;
-        let index = self.indexes.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
-        if let Some(index) = index {
+        if let Some(index) = self.indexes.remove(id) {
             index.close();
             index.hold_vectors();
         }
@@ -391,8 +387,7 @@ impl Engine {
         if self.changed_searches().is_some() && self.lock_for_writing().is_ok() {
             self.remember();
         }
-        let indexes = std::mem::take(&mut *self.indexes.lock().unwrap_or_else(PoisonError::into_inner));
-        for index in indexes.values() {
+        for index in self.indexes.remove_all() {
             index.close();
         }
         self.pins().held.clear();

@@ -30,7 +30,9 @@ impl Engine {
                 Ok(())
             });
         }
-        if let Some(changed) = self.changed_searches().filter(|_| lock.is_some()) {
+        if lock.is_some()
+            && let Some(changed) = self.changed_searches()
+        {
             let kind = BackgroundFaultKind::SearchRecord;
             self.faults.watch(kind, self.searched.path(), || self.searched.write(changed));
         }
@@ -38,10 +40,9 @@ impl Engine {
 
     /// Returns the record of searches, unless it is on disk already.
     pub(super) fn changed_searches(&self) -> Option<Vec<SearchedIndex>> {
-        let indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let searched = indexes.iter().filter_map(|(id, index)| {
+        let searched = self.indexes.all().into_iter().filter_map(|(id, index)| {
             let (documents, uses) = index.searched()?;
-            Some(SearchedIndex { id: id.clone(), documents, uses })
+            Some(SearchedIndex { id, documents, uses })
         });
         self.searched.changed(searched.collect(), |id| self.path_of(id).is_ok_and(|path| path.is_dir()))
     }

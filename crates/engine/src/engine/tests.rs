@@ -153,7 +153,8 @@ fn what_searches_used_is_prepared_by_the_next_process() {
     assert_eq!(tables(&engine), (0, 0));
     Arc::clone(&engine).warm_up_searched();
     wait_until(|| tables(&engine).0 > 0);
-    assert!(engine.indexes.lock().unwrap().keys().eq(["large"]), "no other index is opened");
+    let open: Vec<String> = engine.indexes.all().into_iter().map(|(id, _)| id).collect();
+    assert_eq!(open, ["large"], "no other index is opened");
     let (_, misses) = tables(&engine);
     search(&engine, "large");
     assert_eq!(tables(&engine).1, misses, "the search finds the table");
@@ -210,4 +211,19 @@ fn a_record_that_cannot_be_written_is_reported() {
     engine.remember();
     assert_eq!(faults.take(), []);
     assert!(path.is_file());
+}
+
+#[test]
+fn searches_of_an_index_do_not_wait_while_another_is_opened() {
+    let home = tempfile::tempdir().unwrap();
+    let engine = open(home.path());
+    write_lamps(&engine, "first", MANY);
+    write_lamps(&engine, "second", MANY);
+    let slot = engine.indexes.slot("first");
+    let being_opened = slot.lock();
+    assert_eq!(search(&engine, "second").facts.hits, 20);
+    engine.remember();
+    assert!(record(home.path()).contains("second"));
+    drop(being_opened);
+    assert_eq!(search(&engine, "first").facts.hits, 20);
 }

@@ -13,6 +13,9 @@ use crate::{indexing, search, threads};
 /// Time that the warm-up of an index may take. A table that is being built is finished.
 const TIME_MAX: Duration = Duration::from_secs(30);
 
+/// First searches of an index with fewer documents are fast.
+const DOCUMENTS_MIN: u64 = 10_000;
+
 impl Index {
     /// Computes, on a low-priority thread, the values of the newest commit that its first search would have to wait for.
     /// Only new segments need work. Ends early when the index is closed. Searches report errors, so they are ignored here.
@@ -48,10 +51,10 @@ impl Index {
     /// the index.
     pub fn searched(&self) -> Option<(u64, FieldUses)> {
         let documents = self.snapshot().ok()?.documents().len();
+        if documents < DOCUMENTS_MIN {
+            return None;
+        }
         let uses = self.searched.all();
-        (!uses.is_empty() && documents >= DOCUMENTS_MIN).then_some((documents, uses))
+        (!uses.is_empty()).then_some((documents, uses))
     }
 }
-
-/// First searches of an index with fewer documents are fast.
-const DOCUMENTS_MIN: u64 = 10_000;
