@@ -9,16 +9,14 @@ import { makeWorld, type World } from '../../../trials/interrupted/world.js'
 import { nativeEngine } from '../../support/requirements.js'
 import { testNeeding } from '../../support/test-needing.js'
 
-// Longer run: npm run trials -- interrupted. Only compaction differs much between the engines, so each engine runs
-// only some of the other operations.
+// All operations: npm run trials -- interrupted. Only compaction differs much between the engines, so each engine runs
+// one other operation.
 
 /** Engine, operation, interruption, and fraction of the system calls before it. */
 const cases: readonly (readonly [string, string, Interruption, number])[] = [
   ['fallback', 'dump', 'full', 0.39],
-  ['fallback', 'import of a dump', 'full', 0.25],
   ['fallback', 'compaction', 'full', 0.4],
   ['native', 'snapshot', 'full', 0.3],
-  ['native', 'restore of a snapshot', 'killed', 0.8],
   ['native', 'compaction', 'killed', 0.72],
 ]
 
