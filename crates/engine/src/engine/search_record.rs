@@ -122,7 +122,9 @@ impl SearchRecord {
 
 /// Returns `None` for a file that is missing or not ours.
 fn read(path: &Path) -> Option<Vec<SearchedIndex>> {
-    if fs::metadata(path).ok()?.len() > FILE_BYTES_MAX {
+    let metadata = fs::metadata(path).ok()?;
+    // Reading a pipe would wait for ever.
+    if !metadata.is_file() || metadata.len() > FILE_BYTES_MAX {
         return None;
     }
     let content: Content = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
@@ -168,6 +170,18 @@ mod tests {
         record.write(record.changed(many, |_| true).unwrap()).unwrap();
         let ids = SearchRecord::read(directory.path()).ids();
         assert_eq!((ids.len(), ids[0].as_str()), (INDEXES_MAX, "99"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_counts_as_empty_and_is_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(NAME);
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let record = SearchRecord::read(directory.path());
+        assert!(record.ids().is_empty());
+        record.write(vec![index("a", 1, "year")]).unwrap();
+        assert_eq!(SearchRecord::read(directory.path()).ids(), ["a"]);
     }
 
     #[test]
