@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { closeSync, openSync, readSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readSync, writeSync } from 'node:fs'
 import { cp, mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import test, { type ExecutionContext } from 'ava'
 import { readLogAt } from '../../../ts/sqlite/header.js'
 import { type DriverName, openTasks } from '../../../ts/tasks/index.js'
-import { inspectStore, objection } from '../../../ts/tasks/store/completeness.js'
+import { inspectStore, lostProtections, objection } from '../../../ts/tasks/store/completeness.js'
 import { numbers } from '../../support/numbers.js'
 import { openFake } from '../../tasks/fake-engine.js'
 import { create, quiet, temporaryDirectory, testQueue } from '../../tasks/test-queue.js'
@@ -62,6 +62,20 @@ async function unlock(directory: string): Promise<void> {
 async function exit(directory: string, driver: DriverName, tasks: number): Promise<void> {
   const child = fileURLToPath(new URL('../../tasks/exit-child.js', import.meta.url))
   await promisify(execFile)(process.execPath, [child, directory, driver, String(tasks)])
+  await unlock(directory)
+}
+
+/** Creates a store with tasks as a killed process leaves it. */
+async function kill(
+  t: ExecutionContext,
+  directory: string,
+  driver: DriverName,
+  tasks: number,
+): Promise<void> {
+  const open = join(await temporaryDirectory(t), 'data')
+  const queue = await testQueue(t, { directory: open, driver, log: quiet })
+  for (let at = 0; at < tasks; at++) await queue.tasks.enqueue(create(`boats-${at}`))
+  await cp(open, directory, { recursive: true })
   await unlock(directory)
 }
 
@@ -137,6 +151,19 @@ for (const driver of drivers) {
     t.is(total, TASKS + 20 + 303)
     t.deepEqual(warnings, [])
   })
+
+  for (const ending of ['killed', 'exited'] as const) {
+    test(`${driver}: a new store whose process ${how[ending]} before its first checkpoint opens without warnings`, async (t) => {
+      const directory = join(await temporaryDirectory(t), 'data')
+      if (ending === 'killed') await kill(t, directory, driver, 3)
+      else await exit(directory, driver, 3)
+      t.false(existsSync(fileIn(directory, 'tasks.db-checksums')))
+      t.deepEqual(lostProtections(directory, inspectStore(directory)), [])
+      const { total, warnings } = await reopened(t, directory, driver)
+      t.is(total, 3)
+      t.deepEqual(warnings, [])
+    })
+  }
 
   test(`${driver}: the log of a store stays short`, async (t) => {
     const { size } = await stat(fileIn(sampleOf(driver, 'killed'), 'tasks.db-wal'))

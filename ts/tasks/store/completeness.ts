@@ -6,6 +6,7 @@ import {
   claim,
   type FoundMark,
   isBehind,
+  type Log,
   linkedLogPath,
   PageChecksums,
   readLogAt,
@@ -34,7 +35,7 @@ export interface StoreFindings {
 interface PageFindings {
   /** Checksums of all pages. For pages in the log, those of the log. */
   readonly checksums: PageChecksums
-  /** True if the checksums were stored. If false, they were computed from the file as found. */
+  /** True if each page that is read from the file has a stored checksum. If false, checksums were computed from the file as found. */
   readonly areKnown: boolean
   /** Numbers of pages whose checksums do not match. */
   readonly damaged: readonly number[]
@@ -65,7 +66,7 @@ export interface LostProtection {
 /** Returns the missing or damaged files that protect a store. */
 export function lostProtections(
   directory: string,
-  { header, mark }: StoreFindings,
+  { header, mark, pages }: StoreFindings,
 ): readonly LostProtection[] {
   // Stores of earlier versions have neither file.
   if (typeof header !== 'object' || header.version <= LAST_WITHOUT_SEALS) return []
@@ -76,7 +77,7 @@ export function lostProtections(
       problem: mark === 'none' ? 'it is missing' : 'its checksum does not match',
     })
   const checksums = checksumsPath(storePath(directory))
-  if (PageChecksums.read(checksums) === null)
+  if (pages?.areKnown !== true && PageChecksums.read(checksums) === null)
     lost.push({ file: checksums, problem: 'it is missing, or its checksums do not match' })
   return lost
 }
@@ -90,10 +91,19 @@ function comparedPages(
 ): PageFindings {
   const stored = isMarked ? PageChecksums.read(checksumsPath(path)) : null
   const checksums = stored ?? PageChecksums.none()
-  if (log.frames > 0) checksums.take(log)
-  else if (stored !== null) checksums.take(readLogAt(linkedLogPath(path)))
-  const areKnown = stored !== null && checksums.pages >= Math.floor(statSync(path).size / pageBytes)
+  // A process that exits empties the log, but its link keeps the content.
+  const newest = log.frames > 0 || !isMarked ? log : readLogAt(linkedLogPath(path))
+  checksums.take(newest)
+  const filePages = Math.floor(statSync(path).size / pageBytes)
+  // A store has no checksums before its first checkpoint. All its pages are then in the log.
+  const areKnown = stored === null ? containsPages(newest, filePages) : checksums.pages >= filePages
   return { checksums, areKnown, damaged: checksums.compare(path, pageBytes, log, isCompared) }
+}
+
+/** Returns true if the log contains the first `count` pages. */
+function containsPages({ pages }: Log, count: number): boolean {
+  for (let page = 1; page <= count; page++) if (!pages.has(page)) return false
+  return true
 }
 
 /** Returns why the store must not be opened, to follow "the store" in a sentence; null if it may be opened. */
