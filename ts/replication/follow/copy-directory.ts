@@ -48,7 +48,7 @@ export async function takeOverCopy(
   options: Pick<LaunchOptions, 'advertisedUrl' | 'candidate'>,
 ): Promise<Connected> {
   await beginCopy(request)
-  const { bucket, signal } = request
+  const { bucket, signal, log } = request
   const probing = new AbortController()
   const fit = bucket.requireFit(AbortSignal.any([signal, probing.signal]))
   // The result is awaited before the takeover.
@@ -57,9 +57,11 @@ export async function takeOverCopy(
     try {
       return await takeOverOnce(request, options, fit)
     } catch (error) {
-      if (error instanceof LogTruncatedError) continue
-      probing.abort()
-      throw error
+      if (!(error instanceof LogTruncatedError)) {
+        probing.abort()
+        throw error
+      }
+      log.warn({ err: error }, 'the log changed while this server took it over: trying again')
     }
   }
 }

@@ -213,7 +213,7 @@ const isSameAddress = (one: string, other: string): boolean => new URL(one).href
 type Watched = ReplicationRequest & { readonly watch: PositionWatch }
 
 async function connectNow(request: Watched, instance: Instance, signal: AbortSignal): Promise<Sending> {
-  const { bucket, options, version } = request
+  const { bucket, options, version, log } = request
   for (;;) {
     try {
       const claimant = {
@@ -228,7 +228,10 @@ async function connectNow(request: Watched, instance: Instance, signal: AbortSig
       }
       return sendingOf(request, instance, await connect(bucket, claimant, signal))
     } catch (error) {
-      if (error instanceof LogTruncatedError) continue
+      if (error instanceof LogTruncatedError) {
+        log.warn({ err: error }, 'the log changed while this server connected: trying again')
+        continue
+      }
       if (!(error instanceof ForeignLogError)) throw error
       const remedy =
         'choose an empty --db-path to start from the bucket, or another prefix to begin a new copy'
