@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import test, { type ExecutionContext } from 'ava'
 import { readVersion } from '../../../ts/instance/index.js'
-import { program } from '../../support/program.js'
+import { program, sharedCode } from '../../support/program.js'
 import { rawSocket, readText } from '../../support/raw-socket.js'
 import { otherThanWindows } from '../../support/requirements.js'
 import { askToStop, stopChannel } from '../../support/stopping.js'
@@ -44,7 +44,7 @@ interface Daemon {
 
 /** Runs the daemon in a separate directory, without outside configuration. */
 function daemon(t: ExecutionContext, cwd: string, args: readonly string[]): Daemon {
-  const env = { PATH: process.env.PATH, HOME: cwd, XDG_CONFIG_HOME: join(cwd, 'config') }
+  const env = { PATH: process.env.PATH, HOME: cwd, XDG_CONFIG_HOME: join(cwd, 'config'), ...sharedCode }
   const child = spawn(process.execPath, [program, ...args], {
     cwd,
     env,

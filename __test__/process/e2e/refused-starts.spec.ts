@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { startDaemon } from '../../support/daemon.js'
-import { program } from '../../support/program.js'
+import { program, sharedCode } from '../../support/program.js'
 import { nativeEngine, otherThanWindows } from '../../support/requirements.js'
 import { testEngine } from '../../support/server.js'
 import { failureAsRoot, mountableDisks, smallDisk } from '../../support/small-disk.js'
@@ -18,7 +18,7 @@ interface Refusal {
 
 /** Starts a server that is expected to end. @param uid user of the process. Default: the user of the tests */
 function start(cwd: string, args: readonly string[], uid?: number): Promise<Refusal> {
-  const env = { PATH: process.env.PATH, HOME: cwd, XDG_CONFIG_HOME: join(cwd, '..', 'config') }
+  const env = { PATH: process.env.PATH, HOME: cwd, XDG_CONFIG_HOME: join(cwd, '..', 'config'), ...sharedCode }
   const child = spawn(
     process.execPath,
     [program, '--http-addr', '127.0.0.1:0', '--log-level', 'ERROR', ...args],

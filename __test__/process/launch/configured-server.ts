@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
-import { program } from '../../support/program.js'
+import { program, sharedCode } from '../../support/program.js'
 import { type Call, startProvider } from '../../support/provider.js'
 import { type Receiver, startReceiver } from '../../support/receiver.js'
 import type { TestBody } from '../../support/server.js'
@@ -157,7 +157,13 @@ async function start(
   args: readonly string[],
   more: NodeJS.ProcessEnv,
 ): Promise<Pick<Configured, 'url' | 'log' | 'stop'>> {
-  const env = { PATH: process.env.PATH, HOME: cwd, XDG_CONFIG_HOME: join(cwd, 'config'), ...more }
+  const env = {
+    PATH: process.env.PATH,
+    HOME: cwd,
+    XDG_CONFIG_HOME: join(cwd, 'config'),
+    ...sharedCode,
+    ...more,
+  }
   const child: ChildProcess = spawn(process.execPath, [program, ...args], {
     cwd,
     env,
