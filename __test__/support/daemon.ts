@@ -27,8 +27,11 @@ export interface TestDaemon {
   signal(name: NodeJS.Signals): void
 }
 
-/** Systems assign ports above this range to connections and to `listen(0)`. */
-const PORTS = { first: 10_000, count: 20_000 }
+/**
+ * Systems assign ports above this range to connections and to `listen(0)`. `fetch` refuses some ports below it, the last
+ * is 10080: https://fetch.spec.whatwg.org/#port-blocking
+ */
+const PORTS = { first: 10_100, count: 19_900 }
 
 /** Finds a free TCP port. Chooses at random, so that processes that run at the same time do not find the same one. */
 export async function freePort(): Promise<number> {

@@ -84,6 +84,9 @@ export const startStore = async (
   name: keyof typeof storeServers,
 ): Promise<string> => (await startStoreProcess(t, name)).origin
 
+/** Longest time until a store answers. */
+const START_MS_MAX = 60_000
+
 /** Starts a store with one bucket. */
 export async function startStoreProcess(
   t: Pick<ExecutionContext, 'teardown'>,
@@ -115,8 +118,14 @@ export async function startStoreProcess(
     await rm(directory, { recursive: true, force: true })
   })
   const origin = `http://127.0.0.1:${port}`
-  while (!(await answers(origin))) {
+  for (const end = performance.now() + START_MS_MAX; ; ) {
+    const error = await fetch(origin).then(
+      () => null,
+      (error: unknown) => error,
+    )
+    if (error === null) break
     if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}`)
+    if (performance.now() > end) throw new Error(`${name} does not answer at ${origin}`, { cause: error })
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
   return {
@@ -125,15 +134,6 @@ export async function startStoreProcess(
       isExpected ||= sent !== 'SIGSTOP' && sent !== 'SIGCONT'
       child.kill(sent)
     },
-  }
-}
-
-async function answers(origin: string): Promise<boolean> {
-  try {
-    await fetch(origin)
-    return true
-  } catch {
-    return false
   }
 }
 

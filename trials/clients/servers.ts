@@ -9,6 +9,10 @@ import { startCuttableProxy } from '../sync-postgres/cuttable-proxy.js'
 
 const START_MS_MAX = 60_000
 const STOP_MS_MAX = 10_000
+/** Longest time until a new leader accepts a write. */
+const WRITABLE_MS_MAX = 60_000
+/** Characters of its log that an error shows. */
+const LOG_SHOWN = 4_000
 
 export interface ServersSetup {
   readonly engine: 'native' | 'fallback'
@@ -62,8 +66,7 @@ export async function twoServers(setup: ServersSetup): Promise<Servers> {
       ends.push(() => server.stop(STOP_MS_MAX))
       servers.push(server)
       // A follower can copy only a bucket with a first checkpoint.
-      if (name === 'leader')
-        while ((await server.call('PATCH', '/experimental-features', {})).status !== 200) await pause(50)
+      if (name === 'leader') await untilWritable(server)
     }
     const balancer = await startBalancer(servers.map(({ url }) => url))
     ends.push(balancer.stop)
@@ -71,6 +74,18 @@ export async function twoServers(setup: ServersSetup): Promise<Servers> {
   } catch (error) {
     await stop()
     throw error
+  }
+}
+
+/** Waits until a server accepts a write. @throws Error with the end of its log after `WRITABLE_MS_MAX` */
+async function untilWritable(server: ServerProcess): Promise<void> {
+  for (const end = performance.now() + WRITABLE_MS_MAX; ; await pause(50)) {
+    const { status, body } = await server.call('PATCH', '/experimental-features', {})
+    if (status === 200) return
+    if (performance.now() > end)
+      throw new Error(
+        `the leader still refuses writes: ${status} ${JSON.stringify(body)}\n${server.errors.slice(-LOG_SHOWN)}`,
+      )
   }
 }
 
