@@ -35,7 +35,7 @@ export interface StoreFindings {
 interface PageFindings {
   /** Checksums of all pages. For pages in the log, those of the log. */
   readonly checksums: PageChecksums
-  /** True if each page that is read from the file has a stored checksum. If false, checksums were computed from the file as found. */
+  /** True if each page that SQLite reads from the file has a stored checksum. If false, some were computed from the file. */
   readonly areKnown: boolean
   /** Numbers of pages whose checksums do not match. */
   readonly damaged: readonly number[]
