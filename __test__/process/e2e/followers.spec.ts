@@ -137,7 +137,18 @@ tests(
     t.is((await health(again)).staleSeconds, null)
     t.deepEqual(await titles(again, 'solaris'), ['Solaris'])
     continueStore()
-    await settled(again, await add(writer, [{ id: 2, title: 'Stalker' }]))
+    // The writer refuses writes until it has reached the bucket again.
+    for (;;) {
+      const { status, body } = await writer.call('POST', '/indexes/films/documents', [
+        { id: 2, title: 'Stalker' },
+      ])
+      if (status === 202) {
+        await settled(again, body.taskUid)
+        break
+      }
+      t.is(body.code, 'bucket_unavailable')
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
     t.deepEqual(await titles(again, 'stalker'), ['Stalker'])
   },
 )
