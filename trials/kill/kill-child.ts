@@ -215,6 +215,8 @@ async function main(): Promise<void> {
         // Closing waits until uploads and directories are removed, which follows the record of the last outcome.
         await delivery.close()
         await queue.close()
+        // As in a server: closing may interrupt a commit, and only an engine without open indexes reverts it.
+        await engine.close()
         answer({ kind: 'state', state: await reopened() })
         break
       case 'close':
@@ -222,6 +224,7 @@ async function main(): Promise<void> {
     }
   }
   const reopened = async () => {
+    const engine = await open()
     const again = await openTasks({ directory: setup.directory, engine, log, capacity })
     const delivery = await deliverWebhooks(again)
     again.start()
@@ -231,6 +234,7 @@ async function main(): Promise<void> {
     }
     await delivery.close()
     await again.close()
+    await engine.close()
     return state
   }
   process.on('message', (question: Question) => {
