@@ -101,8 +101,10 @@ export async function openFollowedTasks({
       continueIn: (call) => store.continueIn(call),
       position: async () => (await store.call('value', [BUCKET_POSITION_STORED_AS])) as number | null,
       async follow(rows, position) {
-        await store.call('applyChanges', [rows, position])
-        if (rows.catalogue !== undefined) catalogue.replace(await store.call('catalogue', []))
+        // A client that sees the end of a task must see the indexes as the task left them.
+        await store.call('applyChanges', [rows, position], (indexes) => {
+          if (indexes !== null) catalogue.replace(indexes)
+        })
         if (rows.instance !== undefined) await rules.reload()
         if ([rows.keys, rows.instance, rows.webhooks].some((table) => table !== undefined))
           for (const read of readers) await read()

@@ -239,8 +239,12 @@ export interface StoreCalls {
   outbox(): OutboxFacts | null
   /** Writes nothing, but is durable, and so makes all earlier writes durable. */
   sync(): void
-  /** Applies row changes of another store. @param position log record that holds them */
-  applyChanges(changes: RowChanges, position: number): void
+  /**
+   * Applies row changes of another store.
+   * @param position log record that holds them
+   * @returns the new catalogue; null if they do not change it
+   */
+  applyChanges(changes: RowChanges, position: number): readonly CatalogueRow[] | null
   keys(): readonly StoredKey[]
   putKey(key: StoredKey): void
   deleteKey(uid: string): void

@@ -265,6 +265,7 @@ export class Store implements StoreCalls {
   applyChanges: StoreCalls['applyChanges'] = (changes, position) => {
     applyChanges(this.#sql, this.#members, changes)
     this.#instance.putValue(BUCKET_POSITION_STORED_AS, position)
+    return changes.catalogue === undefined ? null : this.#catalogue.rows()
   }
   load: StoreCalls['load'] = (indexesMax) => ({
     bytesUsed: this.bytesUsed(),
