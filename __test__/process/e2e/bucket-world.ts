@@ -74,6 +74,17 @@ export async function answered(server: TestDaemon, ...call: Parameters<TestDaemo
   }
 }
 
+/** Waits until a writer has reached its bucket, and the bucket has its writes so far. Returns the role of the server. */
+export async function connected(server: TestDaemon): Promise<string> {
+  for (;;) {
+    const { replication } = (await answered(server, 'GET', '/stats')).body as unknown as {
+      replication: { role: string; position: number | null; unsentTransactions: number }
+    }
+    if (replication.position !== null && replication.unsentTransactions === 0) return replication.role
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
 export async function add(server: TestDaemon, documents: readonly object[]) {
   const { status, body } = await server.call('POST', '/indexes/films/documents', documents)
   if (status !== 202) throw new Error(`adding documents was answered with ${status}: ${JSON.stringify(body)}`)

@@ -12,7 +12,7 @@ import { decodeRecord } from '../../../ts/replication/index.js'
 import { type SpoiltCase, spoiltCases, spoiltObject } from '../../replication/spoilt-json.js'
 import { freePort } from '../../support/daemon.js'
 import { bucket, storeAt } from '../../support/store-servers.js'
-import { add, answered, held, sent, settled, tests, titles, world } from './bucket-world.js'
+import { add, answered, connected, held, sent, settled, tests, titles, world } from './bucket-world.js'
 
 /** A body too large for the task store, so it goes to the spool. */
 const many = Array.from({ length: 4000 }, (_, id) => ({
@@ -89,6 +89,7 @@ tests('a former writer becomes a follower, and sets aside changes that it did no
   await first.stop()
   // The long interval keeps the writes out of the bucket until the process is killed.
   const alone = await start('first', '--bucket-interval', '3600000')
+  await connected(alone)
   await settled(alone, await add(alone, [{ id: 9, title: 'Nostalghia' }]))
   await alone.kill()
   const second = await start('second', '--bucket-ack', 'bucket')
@@ -180,14 +181,7 @@ tests('a server with --bucket-take-over takes over when its bucket answers late'
   const late = await start('first', '--bucket-take-over')
   t.deepEqual(await titles(late, ''), ['Solaris'])
   continueStore()
-  for (;;) {
-    const { replication } = (await answered(late, 'GET', '/stats')).body as unknown as {
-      replication: { role: string; position: number | null }
-    }
-    t.is(replication.role, 'writer')
-    if (replication.position !== null) break
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+  t.is(await connected(late), 'writer')
   t.deepEqual((await titles(late, '')).toSorted(), ['Solaris', 'Stalker'])
 })
 
