@@ -46,7 +46,7 @@ const read: readonly (readonly [string, Given, Partial<LaunchOptions>])[] = [
       engine: 'auto',
       httpPayloadSizeLimit: 100_000_000,
       maxIndexingMemory: 6e9,
-      maxIndexingThreads: 4,
+      maxIndexingThreads: 7,
       masterKey: null,
       scheduleSnapshot: null,
       experimentalLimitBatchedTasksTotalSize: 3e9,
@@ -89,7 +89,7 @@ const read: readonly (readonly [string, Given, Partial<LaunchOptions>])[] = [
   [
     'unlimited threads are the default',
     { env: { SVC_MAX_INDEXING_THREADS: 'unlimited' } },
-    { maxIndexingThreads: 4 },
+    { maxIndexingThreads: 7 },
   ],
   [
     'the former name of an option is accepted',

@@ -52,48 +52,68 @@ pub fn shared_out<P>(mut parts: Vec<(u32, P)>) -> Vec<Vec<P>> {
     shares.into_iter().map(|(_, share)| share).filter(|share| !share.is_empty()).collect()
 }
 
-/// Runs `work` on a low-priority thread and waits for it. `work` must not hold locks. On systems without thread
+/// Priority of a thread beside threads of searches and requests, which have the normal one.
+#[derive(Debug, Clone, Copy)]
+pub enum Priority {
+    /// A fourth of a processor on which another thread is busy: somebody waits for the work.
+    Fourth,
+    /// A tenth of a processor on which another thread is busy: nobody waits for the work.
+    Tenth,
+}
+
+impl Priority {
+    /// How much to raise the niceness, so that the thread gets this part. A step of one is a factor of 1.25.
+    #[cfg(target_os = "linux")]
+    fn steps(self) -> libc::c_int {
+        match self {
+            Self::Fourth => 5,
+            Self::Tenth => 10,
+        }
+    }
+
+    /// Gives this thread, and threads that it starts, this priority.
+    #[cfg(target_os = "linux")]
+    fn take(self) {
+        // SAFETY: reads and sets the niceness of this thread only: Linux keeps it per thread, and 0 means the calling
+        // thread. Failure changes nothing.
+        unsafe {
+            let niceness = libc::getpriority(libc::PRIO_PROCESS, 0) + self.steps();
+            libc::setpriority(libc::PRIO_PROCESS, 0, niceness);
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn take(self) {}
+}
+
+/// Runs `work` on a thread of low priority and waits for it. `work` must not hold locks. On systems without thread
 /// priorities, it runs with normal priority.
 ///
 /// # Errors
 /// If no thread can be started.
-pub fn giving_way<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+pub fn giving_way<T: Send>(priority: Priority, work: impl FnOnce() -> T + Send) -> io::Result<T> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("siftd-yielding".to_owned()).stack_size(STACK_BYTES);
         let helper = thread.spawn_scoped(scope, || {
-            give_way();
+            priority.take();
             work()
         })?;
         helper.join().or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
 
-/// Starts `work` on a low-priority thread without waiting for it.
+/// Starts `work` on a thread of low priority without waiting for it.
 ///
 /// # Errors
 /// The error of the system if no thread can be started.
-pub fn aside(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+pub fn aside(priority: Priority, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let thread = std::thread::Builder::new().name("siftd-yielding".to_owned());
-    thread.spawn(|| {
-        give_way();
+    thread.spawn(move || {
+        priority.take();
         work();
     })?;
     Ok(())
 }
-
-/// With this niceness the thread gets a tenth of a busy processor.
-#[cfg(target_os = "linux")]
-const NICENESS: libc::c_int = 10;
-
-#[cfg(target_os = "linux")]
-fn give_way() {
-    // SAFETY: sets the niceness of this thread only: Linux keeps it per thread, and 0 means the calling thread. Failure
-    // changes nothing.
-    let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS) };
-}
-
-#[cfg(not(target_os = "linux"))]
-fn give_way() {}
 
 #[cfg(test)]
 mod tests {
@@ -101,7 +121,7 @@ mod tests {
     use std::sync::{Condvar, Mutex, PoisonError};
     use std::time::Duration;
 
-    use super::{for_a_search, in_parallel};
+    use super::{Priority, for_a_search, giving_way, in_parallel};
 
     #[test]
     fn outcomes_come_in_the_order_of_the_parts() {
@@ -142,5 +162,17 @@ mod tests {
             assert!(all_started);
             assert_eq!(outcome, Ok(vec![1, 2]));
         });
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn threads_that_a_giving_way_thread_starts_give_way_too() {
+        // SAFETY: reads a number of the calling thread.
+        let niceness = || unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
+        let before = niceness();
+        let all = giving_way(Priority::Fourth, || in_parallel(&[0, 1], |_| niceness())).unwrap();
+        let lower = (before + 5).min(19);
+        assert_eq!(all, [lower, lower]);
+        assert_eq!(niceness(), before);
     }
 }

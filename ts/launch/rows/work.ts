@@ -11,6 +11,7 @@ const CACHE_BYTES_MAX = 256 * MIB
 const CACHE_SHARE = 1 / 20
 const cacheBytes = ({ memoryBytes }: Basis): number =>
   Math.min(Math.max(Math.floor(memoryBytes * CACHE_SHARE), CACHE_BYTES_MIN), CACHE_BYTES_MAX)
+const allCoresButOne = ({ cores }: Basis): number => Math.max(1, cores - 1)
 const halfTheCores = ({ cores }: Basis): number => Math.max(1, Math.floor(cores / 2))
 
 /** Most tasks of a batch: a commit stores the outcome of each. */
@@ -22,10 +23,10 @@ export const memory = {
     example: '2GiB',
     defaultInWords: 'two thirds of the memory of the machine or container',
   }),
-  maxIndexingThreads: threads(halfTheCores, {
-    help: 'Threads that indexing may use, at most the number of cores',
+  maxIndexingThreads: threads(allCoresButOne, {
+    help: 'Threads that indexing may use, at most the number of cores; searches have priority',
     example: '2',
-    defaultInWords: 'half the cores',
+    defaultInWords: 'all cores but one, at least 1',
     noEffect: { on: 'fallback', why: 'the fallback engine indexes on one thread' },
   }),
   experimentalReduceIndexingMemoryUsage: toggle({

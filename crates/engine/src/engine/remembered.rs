@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use super::Engine;
 use super::search_record::SearchedIndex;
+use crate::analysis;
 use crate::background_fault::{BackgroundFaultKind, FaultReporter};
-use crate::{analysis, threads};
+use crate::threads::{self, Priority};
 
 /// After this time no further index is warmed up at a start.
 const WARM_UP_TIME_MAX: Duration = Duration::from_secs(60);
@@ -87,7 +88,7 @@ pub(super) fn read_ahead(directory: &Path, faults: &FaultReporter) {
             Ok(())
         });
     };
-    if let Err(error) = threads::aside(read) {
+    if let Err(error) = threads::aside(Priority::Tenth, read) {
         faults.report(kind, &note, error);
     }
 }

@@ -8,7 +8,8 @@ use super::Index;
 use crate::error::Result;
 use crate::facets::{EVERY, FieldUses};
 use crate::ranking::Deadline;
-use crate::{indexing, search, threads};
+use crate::threads::{self, Priority};
+use crate::{indexing, search};
 
 /// Time that the warm-up of an index may take. A table that is being built is finished.
 const TIME_MAX: Duration = Duration::from_secs(30);
@@ -37,7 +38,7 @@ impl Index {
         let deadline = Deadline::new(Instant::now() + TIME_MAX, Some(Arc::clone(&self.closed)));
         if !deadline.is_over() && search::wants_warm_up(&snapshot)? {
             let warm_up = || search::warm_up(&snapshot, bytes_max, &deadline).ok();
-            threads::giving_way(warm_up).ok();
+            threads::giving_way(Priority::Tenth, warm_up).ok();
         }
         Ok(())
     }

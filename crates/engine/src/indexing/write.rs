@@ -13,7 +13,7 @@ use super::spill_allocator::SpillAllocator;
 use super::staged_batch::{StagedBatch, id_in};
 use crate::error::Result;
 use crate::store::{Change, IndexedDocument, Layout, SegmentBuilder, Spill};
-use crate::threads::in_parallel;
+use crate::threads::{self, Priority, in_parallel};
 
 /// Least number of documents for a thread: starting one takes longer than indexing fewer.
 const DOCUMENTS_PER_THREAD_MIN: usize = 256;
@@ -97,7 +97,14 @@ pub fn write(staged: &StagedBatch, layout: &Layout, options: &WriteOptions) -> R
         }
         .write(documents)
     };
-    for written in in_parallel(&shares, |documents| write(documents)) {
+    let write_all = || in_parallel(&shares, |documents| write(documents));
+    let written = if documents.len() < DOCUMENTS_PER_THREAD_MIN {
+        write_all()
+    } else {
+        // Searches keep their share of the processors while many documents are written.
+        threads::giving_way(Priority::Fourth, write_all).unwrap_or_else(|_| write_all())
+    };
+    for written in written {
         let written = written?;
         change.added.extend(written.added);
         change.deleted |= written.deleted;

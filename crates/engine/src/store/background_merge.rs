@@ -11,7 +11,7 @@ use super::merge::{self, Effort};
 use super::segment::SegmentView;
 use super::segment_builder::NewSegment;
 use crate::error::{Context, Result};
-use crate::threads;
+use crate::threads::{self, Priority};
 
 /// A merged segment that no commit names yet, and the segments it replaces.
 pub struct Merge {
@@ -32,8 +32,9 @@ impl IndexDirectory {
         let Some(chosen) = merge::choose(&merge::weights(segments), effort) else { return Ok(None) };
         let inputs: Vec<SegmentView> = chosen.iter().map(|&at| segments[at].clone()).collect();
         let refs: Vec<&SegmentView> = inputs.iter().collect();
-        // Runs at low priority: nothing but the commit of the merge waits for it.
-        let merged = threads::giving_way(|| merge::merge(&self.layout, &refs, Some(self.spill(stop))))
+        // Nothing but the commit of the merge waits for it.
+        let merge = || merge::merge(&self.layout, &refs, Some(self.spill(stop)));
+        let merged = threads::giving_way(Priority::Tenth, merge)
             .context(format!("{} could not be merged", self.path().display()))??;
         Ok(Some(Merge { inputs, merged }))
     }
