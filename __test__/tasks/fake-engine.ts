@@ -30,6 +30,8 @@ export interface Hooks {
   commit?: (batch: Batch) => Promise<void> | void
   /** Called after the commit is durable, before the engine returns. */
   committed?: (batch: Batch) => Promise<void> | void
+  /** Called before a batch is abandoned. */
+  abandon?: () => Promise<void> | void
 }
 
 /**
@@ -117,6 +119,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     },
     progress: () => Promise.resolve(null),
     async abandon({ ticket: own }) {
+      await hooks.abandon?.()
       prepared.delete(own)
     },
     async undo(index, batchUids) {

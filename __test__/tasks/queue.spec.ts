@@ -480,6 +480,33 @@ test('a cancelation stops the running batch, and its other tasks run again', asy
   t.deepEqual(Object.keys(documents.documents), ['1'])
 })
 
+test('a batch waits until the engine has abandoned the batch before it, which a cancelation met too late', async (t) => {
+  const { tasks, start, hooks } = await testQueue(t)
+  const [committing, committed, abandoned] = [gate(t), gate(t), gate(t)]
+  const prepared: (string | undefined)[] = []
+  hooks.prepare = ({ indexUid }) => void prepared.push(indexUid)
+  hooks.commit = ({ indexUid }) => {
+    if (indexUid !== 'ferries') return
+    committing.open()
+    return committed.passed
+  }
+  hooks.abandon = () => abandoned.passed
+  await add(tasks, 'ferries', [{ id: 1 }])
+  start()
+  await committing.passed
+  await tasks.enqueue(cancel('?uids=0', 0))
+  committed.open()
+  t.like(await ended(tasks, 1), { status: 'succeeded', details: { canceledTasks: 0 } })
+  t.is((await ended(tasks, 0)).status, 'succeeded')
+  // An engine that abandons now would stop the next batch of the index.
+  await add(tasks, 'ferries', [{ id: 2 }])
+  await add(tasks, 'boats', [{ id: 1 }])
+  t.is((await ended(tasks, 3)).status, 'succeeded')
+  t.deepEqual(prepared, ['ferries', 'boats'])
+  abandoned.open()
+  t.is((await ended(tasks, 2)).status, 'succeeded')
+})
+
 test('a newer cancelation cancels an older one', async (t) => {
   const { tasks, start } = await testQueue(t)
   await tasks.enqueue(create('ferries'))

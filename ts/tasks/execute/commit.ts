@@ -44,8 +44,13 @@ export async function commitOf(
   async function committed(vectors: readonly VectorPage[]): Promise<BatchReport> {
     run.step('committing')
     run.follow(() => engine.progress(id))
-    // The engine rejects a commit that it abandons before it is durable. A durable commit resolves as usual.
-    const stop = () => void engine.abandon(prepared).catch(() => undefined)
+    // The engine rejects a commit that it abandons before it is durable. A durable commit resolves as usual. The call may
+    // run after the commit has ended. The next batch of the index waits for it, because it would stop that batch.
+    const stop = () =>
+      run.leave(
+        id,
+        engine.abandon(prepared).catch(() => undefined),
+      )
     run.signal.addEventListener('abort', stop, { once: true })
     try {
       return await engine.commit(prepared, vectors)
