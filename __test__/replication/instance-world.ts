@@ -36,11 +36,15 @@ export async function instance(
   return { directory, engine, opened, close }
 }
 
-/** Takes over the log in a bucket for an instance. Returns the log, its writer and the shipper. */
+/**
+ * Takes over the log in a bucket for an instance. Returns the log, its writer and the shipper.
+ * @param aheadBytes see `Shipper`
+ */
 export async function shipping(
   { engine, opened, directory }: Instance,
   store: ObjectStore,
   outgoing: OutgoingChanges = opened.outgoing,
+  aheadBytes?: number,
 ) {
   const log = new Log({ store, ...repeating })
   const instanceUid = '00000000-0000-4000-8000-000000000000'
@@ -53,6 +57,7 @@ export async function shipping(
     ...{ outgoing, engine, store, repeating, log, writer, state, fence, base, instanceUid },
     indexes: () => opened.tasks.indexes(),
     scratch: join(directory, 'outgoing'),
+    ...(aheadBytes !== undefined && { aheadBytes }),
   })
   return { log, writer, shipper, store }
 }

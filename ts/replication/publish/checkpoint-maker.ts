@@ -217,6 +217,7 @@ export class CheckpointMaker {
     const { checkpoint, reached, signal, keys } = making
     try {
       await uploads.send(copied.uploads, this.#store, signal)
+      uploads.keepOnly(copied.uploads)
       const moved = await this.#moveInline(making)
       const number = this.#objects++
       const keyFor = (part: number): string => {

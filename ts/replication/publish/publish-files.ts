@@ -128,6 +128,12 @@ export class FilePublisher {
     for (const [name, { isLogged }] of files ?? []) if (isLogged) files!.delete(name)
   }
 
+  /** Forgets an index that was deleted. */
+  forget(id: string): void {
+    this.#ahead.delete(id)
+    for (const sentKey of this.#sent.keys()) if (sentKey.startsWith(`${id}/`)) this.#sent.delete(sentKey)
+  }
+
   /** Keys of the objects that were sent ahead and are not in the log yet. */
   keysAhead(): readonly string[] {
     return [...this.#ahead.values()]

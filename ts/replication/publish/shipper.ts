@@ -304,13 +304,22 @@ export class Shipper {
     this.#checkpoints.appended(this.#now() - beganAt)
     this.#checkpoints.count(record.bytes.length)
     this.#pending = this.#pending.slice(1)
+    const before = state.ids()
     state.take(seq, body)
+    const live = new Set(state.ids())
+    for (const id of before) if (!live.has(id)) this.#forget(id)
     if (body.rows !== '') for (const id of Object.keys(body.files)) this.#settling.set(id, this.#now())
     this.#parts.remember(seq, body.inline)
     if (body.isOpen) this.#openTo = body.last
     if (completes === null) return
     this.#unreported = { last: completes, seq }
     await this.#report()
+  }
+
+  /** Forgets a deleted index, so that its objects become garbage. */
+  #forget(id: string): void {
+    this.#publisher.forget(id)
+    this.#settling.delete(id)
   }
 
   /** Stores the position of the log in the task store. If that fails, nothing is sent until it succeeds. */
@@ -362,7 +371,12 @@ export class Shipper {
       if (page === null) return null
       const named = page.isCut ? [] : indexes().filter(({ uid }) => uids.includes(uid))
       const release = outgoing.uploads.hold(uploadsIn(page.changes))
-      return { page, release, pins: await this.#pinned(named) }
+      try {
+        return { page, release, pins: await this.#pinned(named) }
+      } catch (error) {
+        await release()
+        throw error
+      }
     })
   }
 

@@ -16,6 +16,8 @@ export class UploadSender {
   readonly #uploads: Pick<OutgoingChanges['uploads'], 'pathOf'>
   /** Names of uploads that the bucket has. */
   readonly #sent = new Set<string>()
+  /** Those of them that were sent since `keepOnly`. Their tasks may not be stored yet. */
+  #fresh = new Set<string>()
 
   constructor(uploads: Pick<OutgoingChanges['uploads'], 'pathOf'>) {
     this.#uploads = uploads
@@ -33,12 +35,20 @@ export class UploadSender {
       try {
         await sendUpload(this.#uploads.pathOf(name), name, store, signal)
         this.#sent.add(name)
+        this.#fresh.add(name)
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
         areAllSent = false
       }
     }
     return areAllSent
+  }
+
+  /** Forgets uploads that are not `needed` and were sent before the last call. */
+  keepOnly(needed: readonly string[]): void {
+    const kept = new Set(needed)
+    for (const name of this.#sent) if (!kept.has(name) && !this.#fresh.has(name)) this.#sent.delete(name)
+    this.#fresh = new Set()
   }
 }
 

@@ -1,0 +1,74 @@
+/** A shipper keeps nothing for indexes that are gone, nor for uploads whose tasks have ended. */
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import test from 'ava'
+import { UploadSender } from '../../ts/replication/publish/uploads.js'
+import { fallback } from '../support/engines.js'
+import { memoryStore, never } from '../support/memory-store.js'
+import { add, drop, ended, temporaryDirectory } from '../tasks/test-queue.js'
+import { instance, shipAll, shipping } from './instance-world.js'
+
+test('files of a deleted index that were sent ahead are in use no more', async (t) => {
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const { tasks, outgoing } = source.opened
+  const sent = await shipping(source, memoryStore(), outgoing, 1)
+  source.opened.start()
+  await ended(tasks, (await add(tasks, 'old', [{ id: 1, t: 'one' }])).taskUid)
+  const { id } = tasks.index('old')!
+  await sent.shipper.ahead(id, never)
+  await shipAll(source, sent)
+  const inUse = () => [...sent.shipper.references()].filter((key) => key.startsWith(`index/${id}/`))
+  t.true(inUse().length > 0)
+  await ended(tasks, (await tasks.enqueue(drop('old'))).taskUid)
+  await shipAll(source, sent)
+  t.deepEqual(inUse(), [])
+  t.deepEqual(sent.shipper.settled(0), [])
+})
+
+test('uploads are not kept if an index cannot be pinned', async (t) => {
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const { tasks, outgoing } = source.opened
+  let held = 0
+  const counted = {
+    ...outgoing.uploads,
+    hold(names: readonly string[]) {
+      const release = outgoing.uploads.hold(names)
+      held += names.length
+      return async () => {
+        held -= names.length
+        await release()
+      }
+    },
+  }
+  let fails = true
+  const pin: typeof source.engine.pin = (id) =>
+    fails ? Promise.reject(new Error('no descriptor is free')) : source.engine.pin(id)
+  const failing = { ...source, engine: { ...source.engine, pin } }
+  const sent = await shipping(failing, memoryStore(), { ...outgoing, uploads: counted })
+  source.opened.start()
+  await ended(tasks, (await add(tasks, 'a', [{ id: 1 }])).taskUid)
+  await source.opened.stop()
+  await add(tasks, 'a', [{ id: 2 }])
+  await t.throwsAsync(sent.shipper.ship(never), { message: 'no descriptor is free' })
+  t.is(held, 0)
+  fails = false
+  await shipAll(source, sent)
+  t.is(held, 0)
+})
+
+test('uploads are forgotten once no task needs them and the one that brought them may be stored', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const name = '11111111-1111-4111-8111-111111111111.json'
+  const path = join(directory, name)
+  const sender = new UploadSender({ pathOf: () => path })
+  await mkdir(directory, { recursive: true })
+  await writeFile(path, '[]')
+  t.true(await sender.send([name], memoryStore(), never))
+  await rm(path)
+  for (const needed of [[], [name]]) {
+    sender.keepOnly(needed)
+    t.true(await sender.send([name], memoryStore(), never))
+  }
+  sender.keepOnly([])
+  t.false(await sender.send([name], memoryStore(), never))
+})
