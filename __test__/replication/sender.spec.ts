@@ -70,6 +70,24 @@ test('a sole writer accepts writes before the log was read', async (t) => {
   t.is((await add(tasks, 'a', [{ id: 1 }])).taskUid, 0)
 })
 
+test('a sender stops although the disk of the task store has failed', async (t) => {
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  let isStopped = false
+  const connect = (signal: AbortSignal): Promise<never> =>
+    unanswered(signal).finally(() => {
+      isStopped = true
+    })
+  const sync = (): Promise<never> => Promise.reject(new Error('the disk failed'))
+  const { outgoing } = source.opened
+  const sender = new Sender({
+    ...{ ack: 'local', reachability: new Reachability(), connect, sending: null },
+    ...{ outgoing: { ...outgoing, sync }, intervalMs: 10, log: quiet, onFenced: () => undefined },
+  })
+  sender.start()
+  await sender.stop()
+  t.true(isStopped)
+})
+
 /** A store that holds back chosen puts until the test releases them. */
 function holding() {
   const memory = memoryStore()

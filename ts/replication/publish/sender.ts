@@ -91,9 +91,10 @@ export class Sender {
     this.ask()
     const endLimit = this.#timing.after(LAST_SENDING_MS, () => this.#stop.abort())
     const { outgoing } = this.#setup
-    await outgoing.sync()
-    const { last, unsent } = await outgoing.facts()
-    if (unsent > 0 && this.#running !== null) await this.#until(last).catch(() => undefined)
+    // A task store whose disk has failed makes nothing durable.
+    const facts = await outgoing.sync().then(outgoing.facts, () => null)
+    const isWorthWaiting = facts !== null && facts.unsent > 0 && this.#running !== null
+    if (isWorthWaiting) await this.#until(facts.last).catch(() => undefined)
     endLimit()
     this.#stop.abort()
     this.ask()
