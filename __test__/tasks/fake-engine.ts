@@ -32,6 +32,8 @@ export interface Hooks {
   committed?: (batch: Batch) => Promise<void> | void
   /** Called before a batch is abandoned. */
   abandon?: () => Promise<void> | void
+  /** Called when a commit is unpinned. */
+  unpin?: () => void
 }
 
 /**
@@ -168,7 +170,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     pinnedSettings: unsupported,
     pinnedDocuments: unsupported,
     snapshot: unsupported,
-    unpin: async () => undefined,
+    unpin: async () => hooks.unpin?.(),
     compact: unsupported,
     newestCommitFile: async () => null,
     verify: unsupported,

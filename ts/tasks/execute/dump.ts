@@ -31,8 +31,11 @@ export function dumpSource(
       )
       const store = openStoreCopy(storePath, context.store.driver)
       const close = async () => {
-        await store.close()
-        await release()
+        try {
+          await store.close()
+        } finally {
+          await release()
+        }
       }
       try {
         const newest = await store.call('tasks', [{}, { limit: 0, from: null, reverse: false }])

@@ -41,8 +41,11 @@ export function frozen(
     const free = spool.hold(uploads)
     const indexes: FrozenIndex[] = []
     const release = async () => {
-      await free()
-      for (const { pin } of indexes) await engine.unpin(pin)
+      try {
+        await free()
+      } finally {
+        for (const { pin } of indexes) await engine.unpin(pin)
+      }
     }
     try {
       for (const entry of catalogue.entries()) {
