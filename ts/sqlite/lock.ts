@@ -1,6 +1,17 @@
-import { readdirSync, readFileSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import {
+  linkSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { crc32 } from 'node:zlib'
 import {
   FOREIGN_LOCK_WATCH_MS,
   HEARTBEAT_MS,
@@ -31,17 +42,8 @@ interface Owner {
  * @throws DirectoryInUseError if the owner is alive
  */
 export async function claim(path: string): Promise<() => void> {
-  const self = thisProcess()
-  for (;;) {
-    try {
-      writeFileSync(path, JSON.stringify(self), { flag: 'wx' })
-      break
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    }
-    await requireDeadOwner(path, self)
-    rmSync(path, { force: true })
-  }
+  const own = JSON.stringify(thisProcess())
+  while (!created(path, own)) await removeDead(path)
   const heartbeat = setInterval(() => {
     try {
       utimesSync(path, new Date(), new Date())
@@ -52,7 +54,54 @@ export async function claim(path: string): Promise<() => void> {
   heartbeat.unref()
   return () => {
     clearInterval(heartbeat)
-    rmSync(path, { force: true })
+    // Another host may have taken over the lock of a process that was suspended.
+    if (textIn(path) === own) rmSync(path, { force: true })
+  }
+}
+
+/** Creates a lock, complete from the moment that it exists. @returns false if there is one */
+function created(path: string, content: string): boolean {
+  const part = `${path}.${randomUUID()}`
+  try {
+    writeFileSync(part, content, { flag: 'wx' })
+    return isNew(() => linkSync(part, path))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).syscall !== 'link') throw error
+    // The file system has no hard links.
+    return isNew(() => writeFileSync(path, content, { flag: 'wx' }))
+  } finally {
+    rmSync(part, { force: true })
+  }
+}
+
+/** @returns false if the file that `create` creates exists */
+function isNew(create: () => void): boolean {
+  try {
+    create()
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/**
+ * Removes a lock whose owner is dead. Processes that find it at the same time take turns, which a lock of its own decides:
+ * otherwise one could remove the lock that another has created in its place.
+ * @throws DirectoryInUseError if the owner is alive
+ */
+async function removeDead(path: string): Promise<void> {
+  const found = textIn(path)
+  await requireFree(path)
+  if (found === null) return
+  const release = await claim(`${path}.${crc32(found).toString(16)}`).catch(async (error: unknown) => {
+    await requireFree(path)
+    throw error
+  })
+  try {
+    if (textIn(path) === found) rmSync(path, { force: true })
+  } finally {
+    release()
   }
 }
 
@@ -76,25 +125,29 @@ const thisProcess = (): Owner => ({
   space: pidSpace(),
 })
 
-/**
- * Returns null if the file is missing or was truncated by a crash.
- * @throws Error of the system if it cannot be read: a lock with an unknown owner is not taken over
- */
+/** Returns null if the file is missing or was truncated by a crash. @throws Error of the system as `textIn` */
 function ownerIn(path: string): Owner | null {
-  let text: string
   try {
-    text = readFileSync(path, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw error
-  }
-  try {
-    const owner: unknown = JSON.parse(text)
+    const owner: unknown = JSON.parse(textIn(path) ?? '')
     return typeof owner === 'object' && owner !== null && 'pid' in owner && 'space' in owner
       ? (owner as Owner)
       : null
-  } catch {
-    return null
+  } catch (error) {
+    if (error instanceof SyntaxError) return null
+    throw error
+  }
+}
+
+/**
+ * Returns null if the file is missing.
+ * @throws Error of the system if it cannot be read: a lock with an unknown owner is not taken over
+ */
+function textIn(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
   }
 }
 
