@@ -88,6 +88,14 @@ test('a sender stops although the disk of the task store has failed', async (t) 
   t.true(isStopped)
 })
 
+test('a write that is stored while the sender stops does not wait for it forever', async (t) => {
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const sender = senderOf(t, source, { ack: 'bucket', isSole: true })
+  await sender.stop()
+  await add(source.opened.tasks, 'a', [{ id: 1 }])
+  await t.throwsAsync(sender.acknowledged(), { message: /^the server stops: / })
+})
+
 /** A store that holds back chosen puts until the test releases them. */
 function holding() {
   const memory = memoryStore()

@@ -44,8 +44,8 @@ export class Waiters {
 
   /** Rejects all waiters, and those that are added later. */
   close(error: Error): void {
-    this.#closed = error
-    this.refuse(error)
+    this.#closed ??= error
+    this.refuse(this.#closed)
   }
 
   refuse(error: Error): void {

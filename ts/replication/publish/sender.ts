@@ -319,7 +319,7 @@ export class Sender {
         await this.#sleep.wait(FAILED_MS)
       }
     }
-    this.#waiters.refuse(unknownOutcome('the server stops'))
+    this.#waiters.close(unknownOutcome('the server stops'))
   }
 
   async #connected(signal: AbortSignal): Promise<Sending> {
