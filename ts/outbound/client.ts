@@ -143,7 +143,11 @@ export function openOutbound({
   const closing = new AbortController()
   setMaxListeners(0, closing.signal)
   const agentOnce = (): Promise<Agent> => {
-    opened ??= openAgent(lookup, authorities, closing.signal)
+    opened ??= openAgent(lookup, authorities, closing.signal).catch((error: unknown) => {
+      // The next call tries again, such as when descriptors are free again.
+      opened = null
+      throw error
+    })
     return opened
   }
   return {
