@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'ava'
 import { LaunchError } from '../../ts/launch/index.js'
@@ -131,8 +131,6 @@ test('a damaged version is skipped once there is a later one', async (t) => {
   }
 })
 
-const log = { info: () => undefined, warn: () => undefined, error: () => undefined } as never
-
 async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 20))
 }
@@ -141,12 +139,15 @@ test('a server reads changes, and keeps the last placement while the bucket is a
   const directory = await tempDir(t)
   const store = new PlacementStore(memoryStore())
   const signal = new AbortController().signal
-  const setup = { directory, cell: 'b', log, signal }
+  const warnings: string[] = []
+  const warn = (_facts: object, message: string) => void warnings.push(message)
+  const setup = { directory, cell: 'b', log: { info: () => undefined, warn } as never, signal }
   await t.throwsAsync(openPlacement({ ...setup, store }), {
     message: /has no cell `b`; add it with `siftd placement/,
   })
   await store.add(cell(emptyPlacement, 'a'))
   await store.add(cell(await store.newest(), 'b'))
+  await mkdir(join(directory, 'placement.json.new'))
   const opened = await openPlacement({ ...setup, store })
   t.is(opened.current().version, 2)
   await store.add(withIndex(await store.newest(), 'films', 'b'))
@@ -155,6 +156,9 @@ test('a server reads changes, and keeps the last placement while the bucket is a
     return opened.current().version === 3
   })
   const file = join(directory, 'placement.json')
+  // The first attempt to store it fails.
+  await until(() => warnings.includes('the placement cannot be stored'))
+  await rmdir(`${file}.new`)
   await until(() =>
     readFile(file, 'utf8').then(
       (text) => JSON.parse(text).version === 3,

@@ -59,12 +59,19 @@ export async function openPlacement(request: PlacementRequest): Promise<OpenedPl
   /** Version in the file. A new data directory is empty until the instance is open, so a start stores nothing. */
   let kept = stored.version
 
+  let isKeepFailing = false
   async function keep(): Promise<void> {
-    if (kept === current.version) return
-    kept = current.version
-    await replaceFile(path, JSON.stringify(current)).catch((error: unknown) =>
-      log.warn({ err: error }, 'the placement cannot be stored'),
-    )
+    const { version } = current
+    if (kept === version) return
+    try {
+      await replaceFile(path, JSON.stringify(current))
+      kept = version
+      isKeepFailing = false
+    } catch (error) {
+      // The next read tries again. After a restart without the bucket, an older placement would count.
+      if (!isKeepFailing) log.warn({ err: error }, 'the placement cannot be stored')
+      isKeepFailing = true
+    }
   }
 
   let isFailing = false
