@@ -108,22 +108,27 @@ impl IndexDirectory {
         }
         let name = file.finish(&manifest).context(context())?;
         if let Err(error) = self.disk.sync_names() {
-            // The caller reports the commit as failed, so a restart must not show it.
-            let gone = self.disk.remove(&name).and_then(|()| self.disk.sync_names());
-            if let Err(reason) = gone {
-                let path = self.path().join(&name);
-                self.disk.faults().report(BackgroundFaultKind::FileRemoval, &path, reason);
-                // If the removal fails, a restart may show the commit, so its files have to stay. A merge changes no
-                // document. `undo` takes back any other commit before the index is opened again.
-                own.iter().for_each(|file| file.set_obsolete(false));
-            }
+            self.take_back(&name, &own);
             return Err(error).context(context());
         }
-        for file in own {
+        for file in &own {
             file.set_obsolete(false);
-            self.files().insert(file.name().to_owned(), file);
+            self.files().insert(file.name().to_owned(), Arc::clone(file));
         }
-        self.adopt(segments, parts, manifest, name)
+        self.adopt(segments, parts, manifest, &name).inspect_err(|_| self.take_back(&name, &own))
+    }
+
+    /// Removes a complete commit that the caller reports as failed, so that a restart does not show it. `own` are the
+    /// segment files that only this commit names.
+    fn take_back(&self, name: &str, own: &[Arc<IndexFile>]) {
+        self.files().retain(|known, _| known != name && own.iter().all(|file| file.name() != known));
+        let gone = self.disk.remove(name).and_then(|()| self.disk.sync_names());
+        // If the removal fails, a restart may show the commit, so its files have to stay. A merge changes no document.
+        // `undo` takes back any other commit before the index is opened again.
+        own.iter().for_each(|file| file.set_obsolete(gone.is_ok()));
+        if let Err(reason) = gone {
+            self.disk.faults().report(BackgroundFaultKind::FileRemoval, &self.path().join(name), reason);
+        }
     }
 
     /// Opens the files just written. Marks files as obsolete that the new commit no longer names.
@@ -132,7 +137,7 @@ impl IndexDirectory {
         segments: Vec<SegmentView>,
         parts: SnapshotParts,
         manifest: Manifest,
-        name: String,
+        name: &str,
     ) -> Result<Committed> {
         let open = |(segment, entry): (SegmentView, &SegmentEntry)| {
             if segment.core.entry.files.is_empty() {
@@ -143,7 +148,7 @@ impl IndexDirectory {
         let segments: Vec<SegmentView> =
             segments.into_iter().zip(&manifest.segments).map(open).collect::<Result<_>>()?;
         let snapshot = Snapshot::new(&self.layout, parts, segments);
-        let committed = self.committed(manifest, &name, snapshot)?;
+        let committed = self.committed(manifest, name, snapshot)?;
         let needed: BTreeSet<&str> = committed.files.iter().map(|file| file.name()).collect();
         self.files().retain(|name, file| {
             let keep = needed.contains(name.as_str());

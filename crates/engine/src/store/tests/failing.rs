@@ -88,6 +88,32 @@ fn undo_does_not_take_a_later_commit_back() {
 }
 
 #[test]
+fn a_commit_whose_file_cannot_be_opened_leaves_the_index_at_the_one_before() {
+    let bodies = tempfile::tempdir().unwrap();
+    let mut batches = Batches::new(bodies.path());
+    let disk = SimulatedDisk::default();
+    let (directory, _) = IndexDirectory::open_disk(Arc::new(disk.clone()), layout()).unwrap();
+    let operation = batches.put(json!([{ "id": 1, "text": "before" }]));
+    let before = commit(&directory, None, &batches.batch(operation));
+    let files = disk.list().unwrap();
+    // The documents are large enough for separate segment files.
+    let many = |from: u64| (from..from + 160).map(|id| json!({ "id": id, "text": noise(id, 150) })).collect();
+    let operation = batches.put(many(100));
+    disk.hide_commits(true);
+    assert!(try_commit(&directory, Some(&before), &batches.batch(operation)).is_err());
+    disk.hide_commits(false);
+    assert_eq!(disk.list().unwrap(), files);
+    for survival in [CrashSurvival::None, CrashSurvival::All] {
+        let found = reopened(SimulatedDisk::holding(disk.crashes(survival).last().unwrap()));
+        assert_eq!(content(&found), content(&before), "{survival:?}");
+    }
+    let operation = batches.put(many(300));
+    let after = commit(&directory, Some(&before), &batches.batch(operation));
+    assert_eq!(after.snapshot.documents().len(), 161);
+    assert_eq!(content(&reopened(disk)), content(&after));
+}
+
+#[test]
 fn undo_fails_if_the_commit_cannot_be_removed() {
     let bodies = tempfile::tempdir().unwrap();
     let Failed { disk, uid, .. } = failed(&mut Batches::new(bodies.path()));

@@ -90,6 +90,8 @@ pub struct SimulatedDisk {
     inner: Arc<Mutex<(State, Vec<Step>)>>,
     /// True if syncing and removing names fails.
     fails: Arc<AtomicBool>,
+    /// True if opening commit files fails.
+    hides_commits: Arc<AtomicBool>,
     faults: FaultReporter,
 }
 
@@ -114,6 +116,11 @@ impl SimulatedDisk {
     /// Sets if syncing and removing names fails.
     pub fn fail(&self, fails: bool) {
         self.fails.store(fails, Ordering::Relaxed);
+    }
+
+    /// Sets if opening commit files fails, as without a free descriptor.
+    pub fn hide_commits(&self, hides: bool) {
+        self.hides_commits.store(hides, Ordering::Relaxed);
     }
 
     fn check(&self) -> io::Result<()> {
@@ -179,6 +186,9 @@ impl Disk for SimulatedDisk {
     }
 
     fn open(&self, name: &str) -> io::Result<FileSlice> {
+        if self.hides_commits.load(Ordering::Relaxed) && name.starts_with("commit-") {
+            return Err(io::Error::from_raw_os_error(24));
+        }
         let state = &self.inner.lock().unwrap().0;
         let file = state.names.get(name).ok_or(io::ErrorKind::NotFound)?;
         Ok(FileSlice::from(state.files[*file].clone()))
