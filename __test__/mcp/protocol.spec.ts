@@ -188,7 +188,7 @@ test('only pages of this machine and allowed origins may call', async (t) => {
     'http://10.0.0.1',
   ]
   for (const origin of refused)
-    for (const path of ['/mcp', '/mcp/', '//mcp', '/mcp?x=1']) {
+    for (const path of ['/mcp', '/mcp/', '//mcp', '/mcp?x=1', '/%6dcp', '/%6D%63%70/?x=1']) {
       const { status, headers } = await asked(origin, path)
       t.deepEqual([status, headers['access-control-allow-origin']], [403, undefined], `${origin} ${path}`)
     }

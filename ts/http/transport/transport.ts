@@ -119,7 +119,7 @@ function answerOtherOrigins(app: FastifyInstance, rules: OriginRules): void {
   app.addHook('onRequest', (request, reply, done) => {
     const { origin } = request.headers
     if (origin === undefined) return done()
-    if (segments(request.url.split('?')[0] ?? '').join('/') === MCP_PATH) {
+    if (isMcp(request)) {
       requireMcpOrigin(origin, rules)
       void reply.header('access-control-allow-origin', origin).header('vary', 'origin')
     } else void reply.header('access-control-allow-origin', '*')
@@ -134,6 +134,10 @@ function answerOtherOrigins(app: FastifyInstance, rules: OriginRules): void {
       .send('')
   })
 }
+
+/** True for the route of agents in any spelling. A preflight has no route, so its path decides. */
+const isMcp = ({ routeOptions, url }: FastifyRequest): boolean =>
+  [routeOptions.url, url.split('?')[0]].some((path) => segments(path ?? '').join('/') === MCP_PATH)
 
 function answerUnknownRoutes(app: FastifyInstance): void {
   const routes: RouteTable = new Map()
