@@ -136,6 +136,9 @@ test('the value of a key in a path is masked in the log, its uid is not', async 
   await server.get(`/keys/${uid}`)
   const paths = [`/keys/${key}`, `//keys///${key}/`, `/%6beys/${key}`, `/keys/${key}?a=b`]
   for (const path of paths) await server.get(path)
+  // The request line of a client that takes the server for a proxy.
+  const proxied = httpRequest(server.url, { path: `http://h/keys/${key}` }).end()
+  ;(await once(proxied, 'response'))[0].resume()
   await server.post(`/keys/${key}`)
   await server.delete(`/keys/${key}0`)
   await server.get('/health')
@@ -143,6 +146,24 @@ test('the value of a key in a path is masked in the log, its uid is not', async 
   t.true(stream.text().includes(`/keys/${uid}`))
   t.true(stream.text().includes(`/keys/${String(key).slice(0, 5)}XXXXXX...`))
   t.false(stream.text().includes(String(key).slice(0, 10)))
+})
+
+test('a stream ends when its key is deleted or the feature is switched off', async (t) => {
+  const masterKey = 'a-master-key-of-16-bytes'
+  const server = await startServer(t, { features: ['logsRoute'], masterKey })
+  const { key, uid } = (await server.post('/keys', { actions: ['metrics.get'], indexes: ['*'], expiresAt: null }))
+    .body
+  const ofKey = await open(server.url, { mode: 'json' }, { authorization: `Bearer ${key}` })
+  t.is((await server.delete(`/keys/${uid}`)).status, 204)
+  await server.get('/indexes/later')
+  await ofKey.ended
+  t.false(ofKey.text().includes('/indexes/later'))
+
+  const ofMaster = await open(server.url, { mode: 'json' }, { authorization: `Bearer ${masterKey}` })
+  t.is((await server.patch('/experimental-features', { logsRoute: false })).status, 200)
+  await server.get('/indexes/later')
+  await ofMaster.ended
+  t.false(ofMaster.text().includes('/indexes/later'))
 })
 
 test('a client that stopped reading loses the stream to the next one', async (t) => {

@@ -95,12 +95,14 @@ export function logRequests(app: FastifyInstance, log: Logger): void {
 function shownPath(path: string): string {
   // A quick test for most requests. A letter may be percent-encoded.
   if (!/keys|%/.test(path)) return path
-  const segments = path.split('/')
+  // The router skips the beginning of an absolute URL.
+  const origin = /^https?:\/\/.*?(?=\/)/i.exec(path)?.[0] ?? ''
+  const segments = path.slice(origin.length).split('/')
   // The router ignores repeated slashes.
   const [at, next] = [...segments.keys()].filter((position) => segments[position] !== '')
   if (at === undefined || next === undefined || decoded(segments[at]) !== 'keys') return path
   const key = decoded(segments[next])
-  return isUuid(key) ? path : segments.with(next, maskSecret(key)).join('/')
+  return isUuid(key) ? path : origin + segments.with(next, maskSecret(key)).join('/')
 }
 
 function decoded(segment = ''): string {

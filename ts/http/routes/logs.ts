@@ -42,12 +42,14 @@ const streamBody = refined(
 )
 const stderrBody = shape({ target: defaulted(target, allAtInfo, 'bad_request') })
 
+const actions = ['metrics.get'] as const
+
 /** Bytes of log lines buffered for a slow client. Lines are dropped while the buffer is full. */
 const WAITING_BYTES_MAX = 1_000_000
 
 /** Streams the log, and sets the log level of the console. */
 export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { features, options, outlets } = services
+  const { auth, features, options, outlets } = services
   /** Ends the open stream; null: no stream is open. */
   let endStream: (() => void) | null = null
   let isClosing = false
@@ -59,12 +61,12 @@ export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services
       method: 'POST',
       url: '/logs/stream',
       summary: 'Stream the log',
-      actions: ['metrics.get'],
+      actions,
       body: streamBody,
       answers: { 200: text },
       answersAs: 'application/octet-stream',
     },
-    ({ reply, body: { target: wanted, mode } }) => {
+    ({ request, reply, body: { target: wanted, mode } }) => {
       features.require('logsRoute', 'streaming the logs')
       if (mode === 'profile')
         throw new ApiError('bad_request', 'this service makes no profiles; use `human` or `json`')
@@ -76,17 +78,25 @@ export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services
       }
       const stream = new PassThrough()
       let isUnread = false
+      const show = (line: string): void => {
+        if (stream.writableEnded) return
+        if (stream.writableLength < WAITING_BYTES_MAX)
+          stream.write(mode === 'json' ? line : humanLine(line, false))
+        else if (!isUnread) {
+          isUnread = true
+          // A client that stopped reading must not block others.
+          closeIfUnread(reply.raw, options.unreadMsMax)
+        }
+      }
+      const { authorization } = request.headers
       const stopFollowing = outlets.follow({
         target: wanted,
-        write(line) {
-          if (stream.writableLength < WAITING_BYTES_MAX)
-            stream.write(mode === 'json' ? line : humanLine(line, false))
-          else if (!isUnread) {
-            isUnread = true
-            // A client that stopped reading must not block others.
-            closeIfUnread(reply.raw, options.unreadMsMax)
-          }
-        },
+        // The key may have been deleted or have expired since the last line.
+        write: (line) =>
+          void mayRead(authorization).then((isAllowed) => {
+            if (isAllowed) show(line)
+            else if (endStream === end) end()
+          }),
       })
       stream.on('drain', () => {
         isUnread = false
@@ -142,6 +152,12 @@ export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services
       return reply.code(204).send()
     },
   )
+
+  /** Returns true while the feature is on and the key may read the log. */
+  async function mayRead(authorization: string | undefined): Promise<boolean> {
+    const access = await auth.require(authorization, actions).catch(() => null)
+    return access !== null && features.flags.logsRoute
+  }
 
   // An open stream would prevent shutdown.
   app.addHook('preClose', async () => {
