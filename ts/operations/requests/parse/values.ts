@@ -163,7 +163,7 @@ export function isUuid(text: string): boolean {
 }
 
 const DAY_MS = 86_400_000
-const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
+const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](?!24)(\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
 
 /**
  * A bound of a date filter, as RFC 3339; null for `*`. A day without a time means its start for `before` and its end
