@@ -34,6 +34,9 @@ const inputs: readonly Input[] = [
   { name: 'a.jsonl', content: `${ndjson.replaceAll('\n', '\r\n')}\r\n\r\n` },
   { name: 'a.json', content: JSON.stringify(rows, null, 2) },
   { name: 'lines.json', content: ndjson },
+  { name: 'marked.json', content: `\uFEFF${JSON.stringify(rows, null, 2)}` },
+  { name: 'marked.ndjson.gz', content: gzipSync(`\uFEFF${ndjson}`) },
+  { name: 'marked.csv', content: `\uFEFF${csv}` },
   { name: 'a.csv', content: csv },
   { name: 'a.tsv', content: csv.replaceAll(',', '\t').replace('a\t', 'a,') },
   {

@@ -13,6 +13,8 @@ import { DOCUMENT_BYTES_MAX, READ_BYTES } from './limits.js'
 export const formats = ['ndjson', 'json', 'csv'] as const
 export type Format = (typeof formats)[number]
 
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF')
+
 /** An input, and facts that do not need its content. */
 export interface Input {
   /** `-` is the standard input. */
@@ -81,7 +83,7 @@ export async function openSource({ path, name }: Input, options: SourceOptions):
   // Errors of `raw` reach the reader through `counted`.
   pipeline(raw, counted).catch(() => undefined)
   const text = await uncompressed(counted, name)
-  const start = await startOf(text, name)
+  const start = await withoutMark(text, name)
   const format = options.format ?? formatOf(path, start)
   const delimiter = options.csvDelimiter ?? (/\.tsv(\.gz)?$/i.test(path) ? '\t' : ',')
   if (format !== 'csv') {
@@ -121,6 +123,14 @@ async function startOf(stream: Readable, name: string): Promise<Buffer> {
   } catch (error) {
     throw unreadable(error, name)
   }
+}
+
+/** Skips the byte order mark that some programs write. Returns the first bytes after it, as `startOf`. */
+async function withoutMark(stream: Readable, name: string): Promise<Buffer> {
+  const start = await startOf(stream, name)
+  if (!start.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) return start
+  stream.read(BYTE_ORDER_MARK.length)
+  return start.subarray(BYTE_ORDER_MARK.length)
 }
 
 function formatOf(path: string, start: Buffer): Format {
