@@ -181,6 +181,7 @@ for (const [claim, given, expected] of read) {
 const refused: readonly (readonly [Given, 1 | 2, RegExp])[] = [
   [{ args: ['--db-pat', 'x'] }, 2, /unknown option `--db-pat`, did you mean `--db-path`\?/],
   [{ args: ['stray'] }, 2, /unknown option `stray`/],
+  [{ args: ['--masterkey=hunter2'] }, 2, /^unknown option `--masterkey`, did you mean `--master-key`\?/],
   [{ args: ['--http-addr', 'nowhere'] }, 2, /--http-addr: invalid value `nowhere`, expected `host:port`/],
   [{ args: ['--http-addr', 'a:70000'] }, 2, /70000/],
   [{ args: ['--env', 'Production'] }, 2, /`development`, `production`/],

@@ -125,7 +125,9 @@ const nextValue = (rest: string[]): string | undefined =>
 function unknownArgument(arg: string): string {
   const flags = rows.flatMap(([name, row]) => flagsOf(name, row))
   const near = suggestion(arg.replace(/^-+/, '').split('=', 1)[0] ?? '', flags)
-  return `unknown option \`${arg}\`${near === null ? '' : `, did you mean \`--${near}\`?`} (see --help)`
+  // A misspelt option may have the value of a secret.
+  const shown = arg.startsWith('-') ? arg.split('=', 1)[0] : arg
+  return `unknown option \`${shown}\`${near === null ? '' : `, did you mean \`--${near}\`?`} (see --help)`
 }
 
 export function fromEnvironment(env: Readonly<Record<string, string | undefined>>, reading: Reading): Given {

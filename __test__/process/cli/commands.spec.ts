@@ -246,6 +246,7 @@ const usage: readonly (readonly [args: readonly string[], error: RegExp])[] = [
   [['documents', 'exprt'], /unknown command 'exprt', did you mean export\? \(see siftd documents --help\)$/],
   [['search'], /missing required argument 'index' \(see siftd search --help\)$/],
   [['search', 'films', '--limt', '3'], /unknown option '--limt', did you mean --limit\?/],
+  [['keys', 'list', "--kee=a'b"], /^keys list: unknown option '--kee'( \(see|, did)/],
   [['search', 'films', '--limit', 'many'], /^--limit: invalid value `many`, expected a number$/],
   [['search', 'films', '--url', 'films'], /^--url is not a URL of http or https/],
   [['search', 'films', '--key', 'a', '--key-file', 'b'], /^--key and --key-file exclude each other$/],

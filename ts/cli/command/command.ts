@@ -127,5 +127,7 @@ function usageError(mistake: CommanderError, command: CommandUnknownOpts, path: 
     .join(' ')
     .replace(/^\(Did/, ', did')
     .replace(/\)$/, '')
-  return new LaunchError(`${asked}${reason}${near}${hint}`, 2)
+  // A misspelt option may have the value of a secret.
+  const shown = mistake.code === 'commander.unknownOption' ? reason.replace(/=.*'$/, "'") : reason
+  return new LaunchError(`${asked}${shown}${near}${hint}`, 2)
 }
