@@ -151,8 +151,9 @@ test('the value of a key in a path is masked in the log, its uid is not', async 
 test('a stream ends when its key is deleted or the feature is switched off', async (t) => {
   const masterKey = 'a-master-key-of-16-bytes'
   const server = await startServer(t, { features: ['logsRoute'], masterKey })
-  const { key, uid } = (await server.post('/keys', { actions: ['metrics.get'], indexes: ['*'], expiresAt: null }))
-    .body
+  const { key, uid } = (
+    await server.post('/keys', { actions: ['metrics.get'], indexes: ['*'], expiresAt: null })
+  ).body
   const ofKey = await open(server.url, { mode: 'json' }, { authorization: `Bearer ${key}` })
   t.is((await server.delete(`/keys/${uid}`)).status, 204)
   await server.get('/indexes/later')

@@ -307,6 +307,28 @@ test('an embedder is merged by field, removed by null, and never shows its key',
   t.deepEqual(written('embedders', { r: rest }, { r: null, ghost: null }).embedders, {})
 })
 
+test('details of a change mask user names and passwords in URLs, also of nested embedders', (t) => {
+  const features = { ...off, compositeEmbedders: true, rerankers: true }
+  const rest = {
+    source: 'rest',
+    url: 'https://me:hunter2@h/?a=b',
+    request: '{{text}}',
+    response: '{{embedding}}',
+  }
+  const embedders = { r: rest, c: { source: 'composite', searchEmbedder: rest, indexingEmbedder: rest } }
+  const rerankers = { k: { source: 'rest', url: rest.url } }
+  for (const [name, sent, shown] of [
+    ['embedders', embedders, 3],
+    ['rerankers', rerankers, 1],
+  ] as const) {
+    const { details, patch } = parseSetting(name, sent, features)
+    const text = JSON.stringify(details)
+    t.is(text.split('https://XXX...@h/?a=b').length - 1, shown)
+    t.false(text.includes('hunter2'))
+    t.true(JSON.stringify(patch).includes('https://me:hunter2@h/?a=b'))
+  }
+})
+
 test('binary quantization cannot be turned off, and is removed with its embedder', (t) => {
   const quantised = { m: { source: 'userProvided', dimensions: 3, binaryQuantized: true } }
   const undo = { m: { source: 'userProvided', dimensions: 3, binaryQuantized: false } }

@@ -199,6 +199,22 @@ export function maskEmbedder(fields: EmbedderFields): EmbedderFields {
   )
 }
 
+/**
+ * Masks secrets for the details of a task, user names and passwords in URLs too: a key that reads tasks may not read
+ * settings.
+ */
+export const maskSentEmbedder = (fields: EmbedderFields): EmbedderFields =>
+  withMaskedUrls(maskEmbedder(fields))
+
+const withMaskedUrls = (fields: EmbedderFields): EmbedderFields =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => {
+      if (name === 'url' && typeof value === 'string') return [name, maskUserInfo(value)]
+      const isNested = isNestedEmbedder(name) && value !== null
+      return [name, isNested ? withMaskedUrls(value as EmbedderFields) : value]
+    }),
+  )
+
 /** The mask of a secret without any visible character. The text is the same as in the API. Source: vectors §2.8. */
 export const HIDDEN_SECRET = 'XXX...'
 

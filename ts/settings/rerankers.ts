@@ -16,7 +16,13 @@ import {
 } from '../parse/index.js'
 import { byName, partial, sortedKeys } from './common-types.js'
 import { template } from './embedder-types.js'
-import { defaultDocumentTemplate, isSecretHeader, maskHeaders, maskSecret } from './embedders.js'
+import {
+  defaultDocumentTemplate,
+  isSecretHeader,
+  maskHeaders,
+  maskSecret,
+  maskUserInfo,
+} from './embedders.js'
 import { HEADERS_MAX, RERANK_DOCUMENT_BYTES_MAX, RERANK_TIMEOUT_MS_MAX, RERANKERS_MAX } from './limits.js'
 
 const code: ErrorCode = 'invalid_settings_rerankers'
@@ -207,11 +213,16 @@ export const renderRerankers = (
     }),
   )
 
-/** Masks the secrets of sent rerankers. */
+/** Masks the secrets of sent rerankers, also in their URLs. */
 export const maskRerankers = (
   sent: Readonly<Record<string, RerankerPatch | null>>,
 ): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(Object.entries(sent).map(([name, fields]) => [name, fields && masked(fields)]))
+  Object.fromEntries(Object.entries(sent).map(([name, fields]) => [name, fields && maskedWithUrl(fields)]))
+
+const maskedWithUrl = (fields: RerankerPatch): RerankerPatch => ({
+  ...masked(fields),
+  ...(typeof fields.url === 'string' && { url: maskUserInfo(fields.url) }),
+})
 
 /** Removes API keys and secret headers. */
 export const rerankersWithoutSecrets = (

@@ -14,7 +14,7 @@ import {
 } from '../parse/index.js'
 import { asSet, stringSet, strings } from './common-types.js'
 import type { EmbedderFields } from './embedder-rules.js'
-import { maskEmbedder, notEnabled, requireEmbedderFeatures, type SettingsFeatures } from './embedders.js'
+import { maskSentEmbedder, notEnabled, requireEmbedderFeatures, type SettingsFeatures } from './embedders.js'
 import type { IndexSettings } from './index-settings.js'
 import { FOREIGN_KEYS_MAX } from './limits.js'
 import { threeLetterLocale } from './locales.js'
@@ -113,7 +113,10 @@ const settings: readonly Setting[] = [
   patch('embedders', 'embedders', embedders, {
     shown: (sent) =>
       Object.fromEntries(
-        Object.entries(sent).map(([name, fields]) => [name, fields === null ? null : maskEmbedder(fields)]),
+        Object.entries(sent).map(([name, fields]) => [
+          name,
+          fields === null ? null : maskSentEmbedder(fields),
+        ]),
       ),
   }),
   put('search-cutoff-ms', 'searchCutoffMs', integer()),
