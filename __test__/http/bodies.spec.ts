@@ -1,4 +1,5 @@
 import test from 'ava'
+import { readJson } from '../../ts/parse/index.js'
 import { checkRefusals } from '../support/refusals.js'
 import { startServer } from '../support/server.js'
 
@@ -127,4 +128,25 @@ test('null omits an optional value, and is refused for a value with a default', 
     { path, body: { showRankingScore: null }, code: 'invalid_search_show_ranking_score' },
     { path: '/indexes', body: { uid: null }, code: 'invalid_index_uid' },
   ])
+})
+
+test('an answer that quotes the beginning of a text never ends inside a character', async (t) => {
+  const server = await startServer(t)
+  const long = '😀'.repeat(1_000)
+  // One of two neighbouring cuts falls between the halves of a character.
+  for (const text of [long, `a${long}`]) {
+    const documents = await server.post('/indexes/films/documents?waitMs=60000', [{ id: 1, title: text }])
+    const invalid = await server.post('/indexes/films/documents?waitMs=60000', [{ id: text }])
+    const description = await server.get('/indexes/films/description')
+    t.deepEqual(
+      [documents.body.status, invalid.body.status, description.status],
+      ['succeeded', 'failed', 200],
+    )
+    const wrongType = await server.post('/indexes/films/search', { limit: text })
+    t.is(wrongType.status, 400)
+    for (const { bytes } of [invalid, description, wrongType]) {
+      t.true(bytes.includes('😀…'))
+      t.notThrows(() => readJson(bytes))
+    }
+  }
 })

@@ -53,6 +53,16 @@ test('chunks of the provider reach the client unchanged, and the provider gets t
   t.regex(filters, /year: numbers from 1972 to 1992/)
 })
 
+test('a long description reaches the provider cut between two characters', async (t) => {
+  const { server, provider } = await startChats(t, () => says('Hello'))
+  const description = `a${'😀'.repeat(2_500)}`
+  await server.settle(t, server.patch('/indexes/films/settings', { chat: { description } }))
+  await ask(server)
+  const shown = provider.calls[0]?.body.tools[0].function.description as string
+  t.true(shown.includes('films: a😀'))
+  t.notRegex(shown, /\p{Surrogate}/u)
+})
+
 test('a search has its events in order, and its result goes to the provider', async (t) => {
   const { server, provider } = await startChats(t, (_, number) =>
     number === 0

@@ -25,3 +25,9 @@ test('memory stays bounded however many and long the queries are', (t) => {
   const shown = statistics.report(all).mostFrequent
   t.true(shown.every(({ q }) => q.length === 200))
 })
+
+test('a long query is never cut inside a character', (t) => {
+  const statistics = new QueryStatistics()
+  statistics.add(search(`a${'😀'.repeat(200)}`))
+  t.is(statistics.report(all).mostFrequent[0]?.q, `a${'😀'.repeat(99)}`)
+})

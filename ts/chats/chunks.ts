@@ -1,6 +1,7 @@
 /** Reads the answers of providers: server-sent events with chunks, or one JSON object. */
 import { TextDecoder } from 'node:util'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import { cutText } from '../parse/index.js'
 import { badAnswer, errorEvent } from './failure.js'
 import { EVENT_CHARS_MAX } from './limits.js'
 
@@ -63,7 +64,7 @@ export async function* chunksOf(
     if (mistake !== null)
       throw badAnswer(
         'parser_error',
-        `the stream of the provider cannot be read: ${String(mistake).slice(0, 200)}`,
+        `the stream of the provider cannot be read: ${cutText(String(mistake), 200)}`,
       )
   }
   decoded(decoder)
@@ -111,9 +112,9 @@ function objectIn(json: string): object {
   } catch {
     throw badAnswer(
       'json_deserialize_error',
-      `the provider sent an event that is not JSON: ${json.slice(0, 200)}`,
+      `the provider sent an event that is not JSON: ${cutText(json, 200)}`,
     )
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  throw badAnswer('json_deserialize_error', `the provider sent JSON that is no object: ${json.slice(0, 200)}`)
+  throw badAnswer('json_deserialize_error', `the provider sent JSON that is no object: ${cutText(json, 200)}`)
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { ApiError } from '../errors/index.js'
 import { OutboundError } from '../outbound/index.js'
+import { cutText } from '../parse/index.js'
 import { maskSecret } from '../settings/index.js'
 import { MESSAGE_CHARS_MAX, QUOTED_CHARS_MAX } from './limits.js'
 
@@ -71,7 +72,7 @@ export function errorAnswer(status: number, body: string, secret: string | null)
   const found = faultIn(parsed(body))
   const shown =
     found ??
-    fault('provider_error', `the provider answered with status ${status}: ${body.slice(0, QUOTED_CHARS_MAX)}`)
+    fault('provider_error', `the provider answered with status ${status}: ${cutText(body, QUOTED_CHARS_MAX)}`)
   return failureOf(shown, status, secret)
 }
 
@@ -114,7 +115,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null
 
 const textOf = (value: unknown): string | null =>
-  typeof value === 'string' || typeof value === 'number' ? String(value).slice(0, QUOTED_CHARS_MAX) : null
+  typeof value === 'string' || typeof value === 'number' ? cutText(String(value), QUOTED_CHARS_MAX) : null
 
 function parsed(text: string): unknown {
   try {

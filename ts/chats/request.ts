@@ -3,6 +3,7 @@ import { ApiError } from '../errors/index.js'
 import {
   anything,
   boolean,
+  cutText,
   type JsonNode,
   list,
   named,
@@ -117,7 +118,7 @@ export function wantedEvents({ tools }: CompletionRequest): ReadonlySet<EventToo
     if (!known.some((one) => one === name))
       throw new ApiError(
         'unimplemented_external_function_calling',
-        `\`.tools\`: the tool \`${name.slice(0, 100)}\` is not supported; the tools of clients are ${known.join(', ')}`,
+        `\`.tools\`: the tool \`${cutText(name, 100)}\` is not supported; the tools of clients are ${known.join(', ')}`,
       )
   }
   return new Set(tools as readonly EventTool[])

@@ -9,6 +9,7 @@ import {
   type Reading,
   readIndex,
 } from '../operations/index.js'
+import { cutText } from '../parse/index.js'
 import { type IndexSettings, parsedSettings, renderSetting } from '../settings/index.js'
 import type { IndexEntry } from '../tasks/index.js'
 import { DESCRIBED_INDEXES_MAX, INDEX_CHARS_MAX, INDEXES_CHARS_MAX, INDEXES_MAX } from './limits.js'
@@ -85,7 +86,7 @@ function filtersOf(index: IndexDescriptionWithExamples): string {
 }
 
 const cut = (text: string, charsMax: number): string =>
-  text.length > charsMax ? `${text.slice(0, charsMax)}…` : text
+  text.length > charsMax ? `${cutText(text, charsMax)}…` : text
 
 /** Returns the tool as the provider gets it. */
 export function searchTool(

@@ -17,6 +17,7 @@ import {
   shape,
   string,
 } from '../operations/index.js'
+import { cutText } from '../parse/index.js'
 import { parsedSettings } from '../settings/index.js'
 import type { IndexEntry } from '../tasks/index.js'
 import type { Citation, Citations } from './citations.js'
@@ -75,7 +76,7 @@ const searchBody = shape(searchFields, { notesSent: true })
  */
 export async function answerCall(call: Call, searching: Searching): Promise<Found> {
   if (call.name !== SEARCH_TOOL)
-    return refused(`there is no tool \`${call.name.slice(0, 100)}\`; the only tool is \`${SEARCH_TOOL}\``)
+    return refused(`there is no tool \`${cutText(call.name, 100)}\`; the only tool is \`${SEARCH_TOOL}\``)
   let wanted: ReturnType<typeof callArguments.json>
   try {
     wanted = readBody(Buffer.from(call.arguments), callArguments)
@@ -119,7 +120,7 @@ async function found(
   const uid = wanted.index_uid
   if (!access.maySearch(uid) || tasks.index(uid) === null) {
     const known = indexes.map((one) => `\`${one.uid}\``).join(', ')
-    return refused(`there is no index \`${uid.slice(0, 100)}\`; the indexes are ${known}`)
+    return refused(`there is no index \`${cutText(uid, 100)}\`; the indexes are ${known}`)
   }
   return readIndex(tasks, uid, async (entry, alsoRead) => {
     const settings = parsedSettings(await services.engine.settings(entry.id))
@@ -136,7 +137,7 @@ async function found(
       const isTooLong = textChars > RESULT_CHARS_MAX || sourceChars > SOURCES_CHARS_MAX
       if (isTooLong && texts.length > 0) break
       const citation = citations.of(uid, json)
-      texts.push(`[${citation.number}] ${text.slice(0, RESULT_CHARS_MAX)}`)
+      texts.push(`[${citation.number}] ${cutText(text, RESULT_CHARS_MAX)}`)
       if (!isTooLong) sources.push({ document, citation })
     }
     return { text: texts.join('\n') || nothingFound, sources, failure: null }
@@ -172,6 +173,6 @@ async function rendered(
     return (await renderText(documentTemplate, context, documentTemplateMaxBytes)).trim()
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error
-    return JSON.stringify(document).slice(0, documentTemplateMaxBytes)
+    return cutText(JSON.stringify(document), documentTemplateMaxBytes)
   }
 }

@@ -2,6 +2,7 @@
  * Reads JSON and query strings as typed values, and reports their first mistake. Each type has a JSON Schema.
  */
 export { counted } from './counted.js'
+export { cutText } from './cut-text.js'
 export * from './fields.js'
 export { readJson, readJsonInSlices, readJsonText } from './json.js'
 export { isWithin } from './json-bounds.js'

@@ -1,3 +1,4 @@
+import { cutText } from './cut-text.js'
 import { LITERAL_CHARS_MAX } from './limits.js'
 import { isUnsigned } from './literals.js'
 
@@ -54,7 +55,7 @@ export function found(node: JsonNode): string {
 
 /** Cuts `text` to `LITERAL_CHARS_MAX` characters for error messages. */
 export function shortened(text: string): string {
-  return text.length > LITERAL_CHARS_MAX ? `${text.slice(0, LITERAL_CHARS_MAX)}…` : text
+  return text.length > LITERAL_CHARS_MAX ? `${cutText(text, LITERAL_CHARS_MAX)}…` : text
 }
 
 /** Returns the beginning of `toText(node)`, with at least as many characters as error messages show. */

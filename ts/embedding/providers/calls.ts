@@ -15,7 +15,7 @@ import {
   retrying,
   type Wait,
 } from '../../outbound/index.js'
-import { toValue } from '../../parse/index.js'
+import { cutText, toValue } from '../../parse/index.js'
 import { HIDDEN_SECRET } from '../../settings/index.js'
 import { ANSWER_BYTES_MAX, ANSWER_JSON, ATTEMPTS_MAX, DIMENSIONS_MAX, PROVIDER_TEXT_MAX } from '../limits.js'
 import { ModelError, type Models } from '../models/index.js'
@@ -287,5 +287,5 @@ function excerptOf(body: Buffer, { secrets }: Service): string {
     const inner = secret.replace(/^Bearer /i, '')
     for (const hidden of [secret, inner]) if (hidden.length > 3) text = text.replaceAll(hidden, HIDDEN_SECRET)
   }
-  return text.length <= PROVIDER_TEXT_MAX ? text : `${text.slice(0, PROVIDER_TEXT_MAX)}…`
+  return text.length <= PROVIDER_TEXT_MAX ? text : `${cutText(text, PROVIDER_TEXT_MAX)}…`
 }

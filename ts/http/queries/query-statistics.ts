@@ -1,3 +1,4 @@
+import { cutText } from '../../parse/index.js'
 import {
   CLICKED_DOCUMENTS_MAX,
   COUNTED_QUERIES_MAX,
@@ -63,7 +64,7 @@ interface QueryFigures {
 
 export const tallyKey = ({ indexUid, q }: Pick<QueryTally, 'indexUid' | 'q'>): string => `${indexUid}/${q}`
 
-const counted = (q: string): string => q.trim().toLowerCase().slice(0, COUNTED_TEXT_CHARS_MAX)
+const counted = (q: string): string => cutText(q.trim().toLowerCase(), COUNTED_TEXT_CHARS_MAX)
 const noClicks = { clicks: 0, positionSum: 0, clicked: [] } as const
 
 function tallyOf({ indexUid, q, ms, isEmpty }: CountedSearch, now: number): QueryTally {

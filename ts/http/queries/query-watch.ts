@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { FilterValue, SearchFacts } from '../../engine/index.js'
-import { readMilliseconds } from '../../parse/index.js'
+import { cutText, readMilliseconds } from '../../parse/index.js'
 import { hashedText } from './hashed-text.js'
 import { LOGGED_QUERIES_MAX, LOGGED_TEXT_CHARS_MAX } from './limits.js'
 import type { QueryHistory } from './query-history.js'
@@ -134,7 +134,7 @@ export class QueryWatch {
 
   /** Returns a text in the form for operators: shortened, or hashed. */
   #loggable(text: string): string {
-    if (!this.#isHashed) return text.slice(0, LOGGED_TEXT_CHARS_MAX)
+    if (!this.#isHashed) return cutText(text, LOGGED_TEXT_CHARS_MAX)
     return hashedText(text)
   }
 }

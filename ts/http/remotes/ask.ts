@@ -1,6 +1,7 @@
 import { ApiError, type ErrorBody, type ErrorCode, errorBody } from '../../errors/index.js'
 import { ANSWER_BYTES_MAX, type JsonLimits, type JsonNode, withoutTrailing } from '../../operations/index.js'
 import { type Outbound, OutboundError, readAnswer, retrying } from '../../outbound/index.js'
+import { cutText } from '../../parse/index.js'
 import { VALUE_BYTES } from '../limits.js'
 import type { MemoryReservation } from '../memory-budget.js'
 import { type FederatedPart, readPart } from './answer.js'
@@ -134,10 +135,7 @@ async function parsed(
 }
 
 const quoted = (bytes: Buffer): string =>
-  bytes
-    .subarray(0, 4 * QUOTED_CHARS_MAX)
-    .toString()
-    .slice(0, QUOTED_CHARS_MAX)
+  cutText(bytes.subarray(0, 4 * QUOTED_CHARS_MAX).toString(), QUOTED_CHARS_MAX)
 
 const badResponse = (bytes: Buffer): RemoteFailure =>
   new RemoteFailure(

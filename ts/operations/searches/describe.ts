@@ -1,4 +1,5 @@
 /** Describes indexes to callers that do not know them: fields with types, usable filters, example values. */
+import { cutText } from '../../parse/index.js'
 import { type IndexSettings, parsedSettings, sourceOf } from '../../settings/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import { boolean, bothFilters, defaulted, integer, readBody, searchFields, shape } from '../requests/index.js'
@@ -224,7 +225,7 @@ const quoted = (value: string): string => `"${value.replaceAll('\\', '\\\\').rep
 /** Shortens long texts and lists of a document. */
 function shortened(value: unknown): unknown {
   if (typeof value === 'string')
-    return value.length > SAMPLE_TEXT_CHARS_MAX ? `${value.slice(0, SAMPLE_TEXT_CHARS_MAX)}…` : value
+    return value.length > SAMPLE_TEXT_CHARS_MAX ? `${cutText(value, SAMPLE_TEXT_CHARS_MAX)}…` : value
   if (Array.isArray(value)) return value.slice(0, SAMPLE_ITEMS_MAX).map(shortened)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shortened(inner)]))

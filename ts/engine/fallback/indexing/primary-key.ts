@@ -4,6 +4,7 @@
  * Source: documents §2.
  */
 import type { ErrorCode } from '../../../errors/index.js'
+import { cutText } from '../../../parse/index.js'
 import { ID_BYTES_MAX } from '../limits.js'
 import { type Json, JsonNumber, type JsonObject, writeJson } from '../store/json.js'
 
@@ -81,5 +82,5 @@ export function documentId(document: JsonObject, primaryKey: string): string {
 /** JSON for a message, truncated to a readable length. */
 function shortened(value: Json): string {
   const text = writeJson(value)
-  return `\`${text.length > 200 ? `${text.slice(0, 200)}…` : text}\``
+  return `\`${text.length > 200 ? `${cutText(text, 200)}…` : text}\``
 }
