@@ -133,6 +133,7 @@ test('mistakes are answers that name the mistake and the next call', async (t) =
     ['facetSearch', { indexUid: 'films', facetName: 'genres', fq: 1 }, 'bad_request', /`fq`.*facetQuery/],
     ['facetSearch', { indexUid: 'films' }, 'missing_facet_search_facet_name', /facetName/],
     ['describeIndex', {}, 'bad_request', /indexUid/],
+    ['describeIndex', { indexUid: '..' }, 'bad_request', /`\.\.` is not the uid of an index/],
     ['describeIndex', { indexUid: '../keys' }, 'invalid_index_uid', /listIndexes/],
     ['getDocuments', { indexUid: 'films', ids: 3 }, 'bad_request', /ids/],
     ['explainHit', { indexUid: 'films', id: 999 }, 'document_not_found', /999/],

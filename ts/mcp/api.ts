@@ -67,5 +67,8 @@ function parsed(bytes: Uint8Array): Json | null {
   }
 }
 
-/** Path of an index, or of a route below it. */
-export const indexPath = (uid: string, below = ''): string => `/indexes/${encodeURIComponent(uid)}${below}`
+/** Path of an index, or of a route below it. @throws ToolError for a uid that URLs leave out of a path */
+export function indexPath(uid: string, below = ''): string {
+  if (['', '.', '..'].includes(uid)) throw wrongArgument(`\`${uid}\` is not the uid of an index`)
+  return `/indexes/${encodeURIComponent(uid)}${below}`
+}

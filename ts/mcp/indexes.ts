@@ -13,7 +13,7 @@ export function uidOf(uri: string): string | null {
   if (!uri.startsWith(PREFIX)) return null
   try {
     const uid = decodeURIComponent(uri.slice(PREFIX.length))
-    return uid === '' ? null : uid
+    return ['', '.', '..'].includes(uid) ? null : uid
   } catch {
     return null
   }

@@ -250,6 +250,8 @@ const usage: readonly (readonly [args: readonly string[], error: RegExp])[] = [
   [['search', 'films', '--limit', 'many'], /^--limit: invalid value `many`, expected a number$/],
   [['search', 'films', '--url', 'films'], /^--url is not a URL of http or https/],
   [['search', 'films', '--key', 'a', '--key-file', 'b'], /^--key and --key-file exclude each other$/],
+  [['documents', 'delete', '', '--all'], /^`` is not the uid of an index$/],
+  [['settings', 'get', '.'], /^`\.` is not the uid of an index$/],
   [['search', 'films', '--db-path', '/x', '--url', 'http://a'], /^--db-path excludes --url/],
   [['search', 'films', '--db-path', '/nowhere'], /^--db-path: \/nowhere holds no data/],
   [['import', '/nowhere/films.json', '--index', 'films'], /^\/nowhere\/films.json cannot be read: ENOENT$/],

@@ -1,5 +1,6 @@
 /** Enqueues tasks, waits for them and prints them. */
 
+import { LaunchError } from '../../launch/index.js'
 import type { OutboundRequest } from '../../outbound/index.js'
 import { acceptedTask, endedTask, type Peer, type PeerTask } from '../../transfer/index.js'
 import { type CommandOutput, coloured } from '../command/index.js'
@@ -56,4 +57,12 @@ function taskLine({ uid, status, type, indexUid, details, error }: PeerTask, out
   return `task ${uid} ${shownStatus}: ${type}${index}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}${reason}`
 }
 
-export const pathOf = (uid: string): string => `/indexes/${encodeURIComponent(uid)}`
+/**
+ * Returns the path of an index. Refuses uids that URLs leave out of a path: the request would reach another route, and
+ * `documents delete '' --all` would delete the index `documents`.
+ * @throws LaunchError
+ */
+export function pathOf(uid: string): string {
+  if (['', '.', '..'].includes(uid)) throw new LaunchError(`\`${uid}\` is not the uid of an index`, 2)
+  return `/indexes/${encodeURIComponent(uid)}`
+}
