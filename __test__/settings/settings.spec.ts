@@ -329,6 +329,36 @@ test('details of a change mask user names and passwords in URLs, also of nested 
   }
 })
 
+test('masks that are sent back stand for the stored secrets, also in headers and nested embedders', (t) => {
+  const features = { ...off, compositeEmbedders: true }
+  const rest = {
+    source: 'rest',
+    url: 'https://h/',
+    request: '{{text}}',
+    response: '{{embedding}}',
+    apiKey: 'a secret of more than thirty bytes',
+    headers: { 'X-Api-Key': 'another secret', plain: 'visible', 'x-token': 'a third secret' },
+  }
+  const { apiKey, headers } = rest
+  const composite = { source: 'composite', searchEmbedder: rest, indexingEmbedder: rest }
+  const patches = {
+    embedders: { r: rest, c: composite },
+    rerankers: { k: { source: 'rest', url: rest.url, apiKey, headers } },
+  }
+  const merged = (settings: IndexSettings, sent: object): IndexSettings =>
+    mergeSettings(settings, parseSettingsPatch(sent, features).patch)
+  const stored = merged(defaultIndexSettings, patches)
+  const shown = renderSettings(stored, features)
+  const again = merged(stored, { embedders: shown.embedders, rerankers: shown.rerankers })
+  t.deepEqual(renderSettings(again, features), shown)
+  for (const settings of [stored, again])
+    for (const secret of [apiKey, ...Object.values(headers)])
+      t.is(JSON.stringify([settings.embedders, settings.rerankers]).split(secret).length - 1, 4)
+
+  const changed = merged(again, { embedders: { r: { headers: { 'x-token': 'new', plain: 'a' } } } })
+  t.deepEqual(changed.embedders.r?.headers, { plain: 'a', 'x-token': 'new' })
+})
+
 test('binary quantization cannot be turned off, and is removed with its embedder', (t) => {
   const quantised = { m: { source: 'userProvided', dimensions: 3, binaryQuantized: true } }
   const undo = { m: { source: 'userProvided', dimensions: 3, binaryQuantized: false } }

@@ -78,12 +78,11 @@ function mergeEmbedder(current: EmbedderFields | undefined, patch: EmbedderField
   const before =
     current === undefined || sourceOf(current) === source ? (current ?? {}) : sourceIndependent(current)
   const fields: Record<string, unknown> = { ...pick(before, allowed[source]), source }
-  for (const [name, value] of Object.entries(patch)) {
+  for (const [name, value] of Object.entries(withSecretsOf(fields, patch))) {
     if (name === 'source') continue
     if (value === null) delete fields[name]
     else if (fragmentFields.includes(name)) fields[name] = mergeFragments(fields[name], value)
     else if (name === 'indexingEmbedder') fields[name] = { ...(fields[name] as object), ...(value as object) }
-    else if (name === 'apiKey' && value === maskSecret(String(fields[name] ?? ''))) continue
     else fields[name] = value
   }
   const unsupported = Object.keys(patch).find((name) => !allowed[source].includes(name))
@@ -214,6 +213,32 @@ const withMaskedUrls = (fields: EmbedderFields): EmbedderFields =>
       return [name, isNested ? withMaskedUrls(value as EmbedderFields) : value]
     }),
   )
+
+/**
+ * Replaces the masks in a patch by the secrets of `current` that they stand for. A client may send back what an answer
+ * showed.
+ */
+export function withSecretsOf(current: EmbedderFields, patch: EmbedderFields): EmbedderFields {
+  return Object.fromEntries(
+    Object.entries(patch).map(([name, value]) => {
+      const held = Object.hasOwn(current, name) ? (current[name] ?? null) : null
+      if (held === null || value === null) return [name, value]
+      if (name === 'apiKey') return [name, value === maskSecret(String(held)) ? held : value]
+      if (name === 'headers') return [name, { ...(value as object), ...shownHeaders(value, held) }]
+      const isNested = isNestedEmbedder(name)
+      return [name, isNested ? withSecretsOf(held as EmbedderFields, value as EmbedderFields) : value]
+    }),
+  )
+}
+
+/** Returns the headers of `held` whose masks are in `sent`. */
+function shownHeaders(sent: unknown, held: unknown): Readonly<Record<string, string>> {
+  const masks = new Map(Object.entries(maskHeaders(held as Readonly<Record<string, string>>)))
+  const shown = Object.entries(sent as Readonly<Record<string, string>>)
+    .filter(([name, value]) => masks.get(name) === value)
+    .map(([name]) => [name, (held as Readonly<Record<string, string>>)[name]!] as const)
+  return Object.fromEntries(shown)
+}
 
 /** The mask of a secret without any visible character. The text is the same as in the API. Source: vectors §2.8. */
 export const HIDDEN_SECRET = 'XXX...'

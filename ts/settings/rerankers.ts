@@ -22,6 +22,7 @@ import {
   maskHeaders,
   maskSecret,
   maskUserInfo,
+  withSecretsOf,
 } from './embedders.js'
 import { HEADERS_MAX, RERANK_DOCUMENT_BYTES_MAX, RERANK_TIMEOUT_MS_MAX, RERANKERS_MAX } from './limits.js'
 
@@ -145,10 +146,8 @@ function mergeReranker(current: RerankerFields | undefined, patch: RerankerPatch
   const isOther = current !== undefined && isLocal(current.source) !== isLocal(source)
   const before = Object.entries(current ?? {}).filter(([name]) => !isOther || commonFields.includes(name))
   const fields: Record<string, unknown> = Object.fromEntries(before)
-  for (const [name, value] of Object.entries(patch)) {
+  for (const [name, value] of Object.entries(withSecretsOf(fields, patch))) {
     if (value === null) delete fields[name]
-    // A form that shows the masked key sends it back unchanged.
-    else if (name === 'apiKey' && value === maskSecret(String(fields[name] ?? ''))) continue
     else fields[name] = value
   }
   requireComplete(fields, at)
