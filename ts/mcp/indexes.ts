@@ -1,5 +1,4 @@
 /** Descriptions of indexes inside the protocol: as resources, and as text for the search tool. */
-import { cutText } from '../parse/index.js'
 import { type Api, ask, indexPath, type Json } from './api.js'
 import { NAMED_INDEX_CHARS_MAX, NAMED_INDEXES_MAX } from './limits.js'
 
@@ -63,7 +62,7 @@ function lineOf({
     names(embedders).length > 0 && `embedders ${names(embedders).join(', ')}`,
   ].filter(Boolean)
   const line = `- ${String(uid)}: ${parts.length === 0 ? 'no filters, no sorts' : parts.join('; ')}`
-  return line.length > NAMED_INDEX_CHARS_MAX ? `${cutText(line, NAMED_INDEX_CHARS_MAX)}…` : line
+  return line.length > NAMED_INDEX_CHARS_MAX ? `${line.slice(0, NAMED_INDEX_CHARS_MAX)}…` : line
 }
 
 const names = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : [])

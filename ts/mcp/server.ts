@@ -1,6 +1,5 @@
 /** A server of the protocol, for a single HTTP request or for a connection over stdio. */
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, Server } from '@modelcontextprotocol/server'
-import { cutText } from '../parse/index.js'
 import { type Api, type ApiFault, ask, indexPath, type Json, ToolError } from './api.js'
 import { bounded } from './bounded.js'
 import { advised } from './hints.js'
@@ -50,7 +49,7 @@ export function protocolServer({ version, writes }: McpSetup, api: Api): Server 
       const names = tools('').map((one) => one.name)
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
-        `there is no tool \`${cutText(params.name, 100)}\`; the tools are ${names.join(', ')}`,
+        `there is no tool \`${params.name.slice(0, 100)}\`; the tools are ${names.join(', ')}`,
       )
     }
     try {
@@ -91,7 +90,7 @@ export function protocolServer({ version, writes }: McpSetup, api: Api): Server 
     if (uid === null)
       throw new ResourceNotFoundError(
         uri,
-        `there is no resource \`${cutText(uri, 200)}\`; the resources are ${resourceTemplate}`,
+        `there is no resource \`${uri.slice(0, 200)}\`; the resources are ${resourceTemplate}`,
       )
     const path = indexPath(uid, '/description')
     const description = await ask(api, { method: 'GET', path }).catch((error: unknown) => {

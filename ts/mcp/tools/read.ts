@@ -1,5 +1,4 @@
 /** Tools that read, apart from the search. */
-import { cutText } from '../../parse/index.js'
 import { ask, indexPath, type Json, wrongArgument } from '../api.js'
 import { HITS_MAX } from '../limits.js'
 import { filterField, input, objects, output, type Tool, text, texts, uidField, whole } from '../tool.js'
@@ -166,5 +165,5 @@ export function refuseOthers(others: Json, known: readonly string[]): void {
   const [other] = Object.keys(others).filter((name) => !known.includes(name))
   if (other === undefined) return
   const names = known.map((name) => `\`${name}\``).join(', ')
-  throw wrongArgument(`unknown argument \`${cutText(other, 100)}\`; the arguments are ${names}`)
+  throw wrongArgument(`unknown argument \`${other.slice(0, 100)}\`; the arguments are ${names}`)
 }
