@@ -17,6 +17,7 @@ import { primaryKeys } from './primary-keys.js'
 import { progress } from './progress.js'
 import { settings } from './settings.js'
 import { statistics } from './statistics.js'
+import { unusualValues } from './unusual-values.js'
 import { vectors } from './vectors.js'
 
 const subjects = [
@@ -34,6 +35,7 @@ const subjects = [
   facetSearch,
   commits,
   progress,
+  unusualValues,
   vectors,
 ] as const
 

@@ -3,7 +3,8 @@
  *
  * Source: search §9.
  * 1. Documents within one metre of the first document of a bucket share its bucket, and its point in the details.
- * 2. Few candidates are sorted by whole metres, then by docid; many candidates by exact distance.
+ * 2. Candidates are sorted by exact distance, a thousand at a time. The rest, or all of fewer than a thousand, are sorted
+ *    by whole metres, then by docid.
  * 3. Documents without a point come last in both directions.
  */
 import { metresBetween } from '../../facets/geo.js'
@@ -13,7 +14,7 @@ import type { RankingRule } from '../rule.js'
 const SAME_PLACE_METRES = 1
 const BUCKET_MAX = 1000
 /** From this number on, Meilisearch walks a spatial tree, which sorts by exact distance. */
-const MANY_CANDIDATES = 1000
+const EXACT_FROM = 1000
 
 /** Reference point and direction. */
 interface GeoSort {
@@ -30,10 +31,11 @@ export function geoRule(
       const point = points[docid]
       return point === undefined ? [] : [{ docid, point, distance: metresBetween(target, point) }]
     })
-    const exact = placed.length >= MANY_CANDIDATES
-    const key = (distance: number): number => (exact ? distance : Math.floor(distance))
-    placed.sort((a, b) => key(a.distance) - key(b.distance) || a.docid - b.docid)
-    if (!ascending) placed.reverse()
+    const sign = ascending ? 1 : -1
+    placed.sort((a, b) => sign * (a.distance - b.distance) || a.docid - b.docid)
+    const rest = placed.splice(placed.length - (placed.length % EXACT_FROM))
+    rest.sort((a, b) => sign * (Math.floor(a.distance) - Math.floor(b.distance) || a.docid - b.docid))
+    for (const last of rest) placed.push(last)
     for (let from = 0; from < placed.length; ) {
       const first = placed[from]!
       let to = from + 1
@@ -50,8 +52,12 @@ export function geoRule(
       }
       from = to
     }
-    const rest = docids.filter((docid) => points[docid] === undefined)
-    if (rest.length > 0)
-      yield { docids: rest, graph, detail: { rule: 'geo', target, ascending, value: null, distance: null } }
+    const elsewhere = docids.filter((docid) => points[docid] === undefined)
+    if (elsewhere.length > 0)
+      yield {
+        docids: elsewhere,
+        graph,
+        detail: { rule: 'geo', target, ascending, value: null, distance: null },
+      }
   }
 }

@@ -1,0 +1,41 @@
+/** Values and operands at the edges: minus zero, blanks, escapes, long strings, coordinates, NUL, surrogate pairs. */
+import type { TestedEngine } from '../../support/engines.js'
+import { claimsOf } from './claims.js'
+
+export function unusualValues(tested: TestedEngine): void {
+  const claim = claimsOf(tested)
+
+  claim('a thousand points are sorted by exact distance, the rest by full metres', async (t, engine) => {
+    await engine.configure('things', { sortableAttributes: ['_geo'], pagination: { maxTotalHits: 2000 } })
+    const sides = Array.from({ length: 1000 }, (_, at) => ({
+      id: at,
+      _geo: { lat: 0, lng: at < 500 ? 180 : -180 },
+    }))
+    const metres = (count: number): number => count / 111194.92664455873
+    await engine.put('things', ...sides, { id: 1000, _geo: { lat: metres(5.9), lng: 0 } })
+    await engine.put('things', { id: 1001, _geo: { lat: metres(5.1), lng: 0 } })
+    const firstAndLast = async (point: string): Promise<unknown[]> => {
+      const sort = [point]
+      const { hits } = await engine.search('things', {
+        q: '',
+        sort,
+        limit: 1002,
+        showRankingScoreDetails: true,
+      })
+      return [hits[0], hits[1001]].map((hit) => Object.values(hit?._rankingScoreDetails ?? {})[0])
+    }
+    const near = { lat: metres(5.9), lng: 0 }
+    t.like(await firstAndLast('_geoPoint(0, 0):desc'), [
+      { value: { lat: 0, lng: 180 } },
+      { value: { lat: metres(5.1), lng: 0 }, distance: 5.1 },
+    ])
+    t.like(await firstAndLast('_geoPoint(0, 180):asc'), [
+      { value: { lat: 0, lng: 180 }, distance: 0 },
+      { value: near },
+    ])
+    t.like(await firstAndLast('_geoPoint(0, 0):asc'), [
+      { value: { lat: metres(5.1), lng: 0 }, distance: 5.1 },
+      { distance: 20015086.796 },
+    ])
+  })
+}
