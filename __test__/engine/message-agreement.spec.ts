@@ -56,6 +56,7 @@ const invalidFilters = [
   ],
   ...['_geoRadius(1, x, 3)', '_geoRadius(1, 2, 3, 4, 5)', '_geoRadius(1 2 3)', '_geoRadius(Infinity, 2, 3)'],
   ...['_geoBoundingBox([1, 2])', '_geoBoundingBox(1, 2)', '_geoBoundingBox([1, 2], [0, 1], [3, 4])'],
+  ...['n = "\\q"', "n = '\\x4'", 'n = "\\u{D800}"', 'n = "\\u{}"', 'n = "\\💡"', 'n = "\\'],
   ...['_geoPolygon([1, 2], [3, 4])', '_geoPolygon()', '_geoPolygon = 1 1'],
   ...['_vectors', '_vectors = 1', '_vectors.a.b. EXISTS', '_vectors..a EXISTS', '_vectors.a NOT NULL'],
   ...['_foreign(a)', '_foreign(a, )', '_foreign(a, b = 1', '_foreign(AND, b = 1)', '_element(a b = 1)'],

@@ -1,9 +1,24 @@
 /** Values and operands at the edges: minus zero, blanks, escapes, long strings, coordinates, NUL, surrogate pairs. */
+import type { SearchBody, TestEngine } from '../../support/engine.js'
 import type { TestedEngine } from '../../support/engines.js'
 import { claimsOf } from './claims.js'
 
+const ids = async (engine: TestEngine, body: SearchBody): Promise<unknown[]> =>
+  (await engine.search('things', { q: '', ...body })).hits.map(({ id }) => id)
+
 export function unusualValues(tested: TestedEngine): void {
   const claim = claimsOf(tested)
+
+  claim('words of a filter are alphabetic characters and numbers of all scripts', async (t, engine) => {
+    await engine.configure('things', { filterableAttributes: ['नाम', 'v', '_element'] })
+    await engine.put('things', { id: 1, नाम: 'किताब', v: '①½', _element: '(' })
+    for (const filter of ['नाम = किताब', 'v = ①½', '_element "(" TO ")"', 'v = "\\u{2460}½"'])
+      t.deepEqual(await ids(engine, { filter }), [1], filter)
+    for (const sequence of ['\\q', '\\u', '\\x4', '\\u{}', '\\u{D800}', '\\u{110000}', '\\💡'])
+      await t.throwsAsync(ids(engine, { filter: `v = "${sequence}"` }), {
+        message: /^unknown escape sequence `\\/,
+      })
+  })
 
   claim('a thousand points are sorted by exact distance, the rest by full metres', async (t, engine) => {
     await engine.configure('things', { sortableAttributes: ['_geo'], pagination: { maxTotalHits: 2000 } })

@@ -31,7 +31,7 @@ export const KEYWORDS: ReadonlySet<string> = new Set([
 /** Allowed white space; any other white space is an unexpected character. */
 const BLANKS = ' \t\r\n'
 export const BLANK = /^[ \t\r\n]*$/
-const WORD = /[\p{L}\p{N}_\-.]+/uy
+const WORD = /[\p{Alphabetic}\p{N}_\-.]+/uy
 const SYMBOL = /!=|>=|<=|[=<>()[\],]/y
 
 /** Remaining number of fields, values and symbols in a filter, shared by all its expressions. */
@@ -92,6 +92,13 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": "'",
 }
 
+/** @returns undefined for a number that is no character */
+function characterOf(hexadecimal: string): string | undefined {
+  const codePoint = Number.parseInt(hexadecimal, 16)
+  const isSurrogate = codePoint >= 0xd800 && codePoint <= 0xdfff
+  return isSurrogate || codePoint > 0x10ffff ? undefined : String.fromCodePoint(codePoint)
+}
+
 function readQuoted(text: string, start: number): Lexeme {
   const quote = text[start]!
   let value = ''
@@ -105,14 +112,14 @@ function readQuoted(text: string, start: number): Lexeme {
     // The longest escape has ten characters.
     const rest = text.slice(at + 1, at + 11)
     const coded = /^x([0-9a-fA-F]{2})|^u\{([0-9a-fA-F]{1,6})\}/.exec(rest)
-    const codePoint = coded === null ? Number.NaN : Number.parseInt(coded[1] ?? coded[2]!, 16)
-    if (codePoint <= 0x10ffff) {
-      value += String.fromCodePoint(codePoint)
-      at += coded![0].length
-    } else if (rest !== '' && ESCAPES[rest[0]!] !== undefined) {
-      value += ESCAPES[rest[0]!]
-      at++
-    } else value += '\\'
+    const sequence = coded?.[0] ?? (rest === '' ? '' : String.fromCodePoint(rest.codePointAt(0)!))
+    const escaped = coded === null ? ESCAPES[sequence] : characterOf(coded[1] ?? coded[2]!)
+    if (escaped === undefined) {
+      const span = { text, start: at, end: at + 1 + sequence.length }
+      throw new FilterError(`unknown escape sequence ${foundIn(span)}`, span)
+    }
+    value += escaped
+    at += sequence.length
   }
   const at = { text, start, end: text.length }
   throw new FilterError(`missing closing quote of ${foundIn(at)}`, at)

@@ -159,6 +159,12 @@ class ExpressionParser {
     return this.token.kind === 'word' && this.token.text === word
   }
 
+  /** True if the token after this one is an opening parenthesis. */
+  private get opensNext(): boolean {
+    const next = this.tokens[this.at + 1]
+    return next?.kind === 'symbol' && next.text === '('
+  }
+
   private take(word: string): boolean {
     if (!this.isWord(word)) return false
     this.at++
@@ -235,7 +241,7 @@ class ExpressionParser {
   /** Parses `name(field, filter)`; null if the next token is something else. */
   private fieldWithFilter(name: string, depth: number): { field: string; item: Filter; at: Span } | null {
     const start = this.token
-    if (!this.isWord(name) || this.tokens[this.at + 1]?.text !== '(') return null
+    if (!this.isWord(name) || !this.opensNext) return null
     this.at++
     this.checkDepth(depth + PARENTHESES_COST)
     this.at++
@@ -382,7 +388,7 @@ class ExpressionParser {
     const start = this.token
     if (start.kind !== 'word' || !Object.hasOwn(geoArguments, start.text)) return null
     // Two of the names are keywords; `_geoPolygon` may also be a field.
-    if (start.text === '_geoPolygon' && this.tokens[this.at + 1]?.text !== '(') return null
+    if (start.text === '_geoPolygon' && !this.opensNext) return null
     const expected = geoArguments[start.text as keyof typeof geoArguments]
     this.at++
     this.need('(', expected)
@@ -400,9 +406,9 @@ class ExpressionParser {
       const metres = this.number()
       const resolution = this.takeSymbol(',') ? this.number() : undefined
       this.need(')', expected)
-      if (resolution !== undefined && (resolution < 3 || resolution > 1000))
-        throw this.error('the resolution of `_geoRadius` must be between 3 and 1000', start)
       const corners = Math.trunc(resolution ?? CIRCLE_CORNERS)
+      if (corners < 3 || corners > 1000)
+        throw this.error('the resolution of `_geoRadius` must be between 3 and 1000', start)
       return { kind: 'radius', center: this.point(lat, lng, start), metres, corners, at }
     }
     const corners = [this.corner(start, expected)]
@@ -463,8 +469,7 @@ function notAboutElements(filter: Filter): Span | null {
 
 /** Parses a finite number, null if `text` is not a number. */
 export const numberIn = (text: string): number | null => {
-  const trimmed = text.trim()
-  const value = isDecimal(trimmed) ? Number(trimmed) : Number.NaN
+  const value = isDecimal(text) ? Number(text) : Number.NaN
   return Number.isFinite(value) ? value : null
 }
 

@@ -10,6 +10,7 @@ import { clientMessages, type ErrorCode } from '../../../errors/index.js'
 import type { IndexSettings } from '../../../settings/index.js'
 import { EngineError } from '../../engine-error.js'
 import { isSortable } from '../fields/rules.js'
+import { numberIn } from '../filter/parse.js'
 import type { SortCriterion } from '../ranking/index.js'
 
 const GEO_POINT = /^_geoPoint\(\s*([^,()\s]+)\s*,\s*([^,()\s]+)\s*\)$/
@@ -37,7 +38,7 @@ export function parseSort(
     const name = text.slice(0, colon)
     const point = GEO_POINT.exec(name)
     if (point !== null) {
-      const [lat, lng] = [Number(point[1]), Number(point[2])]
+      const [lat, lng] = [numberIn(point[1]!) ?? Number.NaN, numberIn(point[2]!) ?? Number.NaN]
       if (!(Math.abs(lat) <= 90) || !(Math.abs(lng) <= 180))
         throw new EngineError(
           code,
