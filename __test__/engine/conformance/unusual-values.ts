@@ -53,4 +53,15 @@ export function unusualValues(tested: TestedEngine): void {
       { distance: 20015086.796 },
     ])
   })
+
+  claim('a threshold also drops documents that the deadline left unranked', async (t, engine) => {
+    await engine.configure('things', { searchCutoffMs: 0 })
+    await engine.put('things', { id: 1, v: 'fox' }, { id: 2, v: 'fox fox' })
+    const counts = async (rankingScoreThreshold: number): Promise<unknown[]> => {
+      const { hits, estimatedTotalHits } = await engine.search('things', { q: 'fox', rankingScoreThreshold })
+      return [hits.length, estimatedTotalHits]
+    }
+    t.deepEqual(await counts(0), [2, 2])
+    t.deepEqual(await counts(0.1), [0, 0])
+  })
 }

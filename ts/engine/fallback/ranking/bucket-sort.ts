@@ -80,7 +80,7 @@ class BucketSorter {
     depth: number,
     details: readonly ScoreDetail[],
   ): void {
-    const { rules, threshold } = this.request
+    const { rules } = this.request
     const rule = rules[depth]
     if (rule === undefined) {
       this.emit(universe, details, false)
@@ -97,7 +97,7 @@ class BucketSorter {
       seen.note(bucket)
       const docids = this.remaining(bucket.docids)
       if (docids.length > 0) {
-        if (threshold !== null && globalScore(bucketDetails) < threshold) {
+        if (this.isBelowThreshold(bucketDetails)) {
           this.drop(docids)
           this.drop(seen.rest())
           return
@@ -113,8 +113,15 @@ class BucketSorter {
     if (!this.request.expired()) return false
     this.degraded = true
     const rest = this.remaining(seen.rest())
-    if (rest.length > 0) this.emit(rest, [...details, { rule: 'skipped' }], false)
+    const skipped: readonly ScoreDetail[] = [...details, { rule: 'skipped' }]
+    if (this.isBelowThreshold(skipped)) this.drop(rest)
+    else if (rest.length > 0) this.emit(rest, skipped, false)
     return true
+  }
+
+  private isBelowThreshold(details: readonly ScoreDetail[]): boolean {
+    const { threshold } = this.request
+    return threshold !== null && globalScore(details) < threshold
   }
 
   private remaining(docids: Uint32Array): Uint32Array {
