@@ -1,5 +1,5 @@
 /** Values and operands at the edges: minus zero, blanks, escapes, long strings, coordinates, NUL, surrogate pairs. */
-import type { SearchBody, TestEngine } from '../../support/engine.js'
+import { completeRequest, type Hit, type SearchBody, type TestEngine } from '../../support/engine.js'
 import type { TestedEngine } from '../../support/engines.js'
 import { claimsOf } from './claims.js'
 
@@ -8,6 +8,42 @@ const ids = async (engine: TestEngine, body: SearchBody): Promise<unknown[]> =>
 
 export function unusualValues(tested: TestedEngine): void {
   const claim = claimsOf(tested)
+
+  claim('minus zero equals zero, but is a facet and a place in the order of its own', async (t, engine) => {
+    await engine.configure('things', { filterableAttributes: ['n'], sortableAttributes: ['n'] })
+    const documents = '[{"id":1,"n":0},{"id":2,"n":-0.0},{"id":3,"n":[-0,0]},{"id":4,"n":1},{"id":5,"n":-1}]'
+    await engine.outcome('things', await engine.upload(documents))
+    for (const filter of ['n = 0', 'n = -0', 'n IN [0]', 'n -0 TO 0', 'n 0 TO -0'])
+      t.deepEqual(await ids(engine, { filter }), [1, 2, 3], filter)
+    t.deepEqual(await ids(engine, { sort: ['n:asc'] }), [5, 2, 3, 1, 4])
+    t.deepEqual(await ids(engine, { sort: ['n:desc'] }), [4, 1, 3, 2, 5])
+    t.deepEqual(await ids(engine, { distinct: 'n' }), [1, 4, 5])
+    const text = await engine.searchText('things', { q: '', filter: 'n = 0', facets: ['n'] })
+    t.regex(text, /"n":\{"-0":2,"0":2\}\},"facetStats":\{"n":\{"min":-0\.0,"max":0\.0\}\}/)
+  })
+
+  claim('white space is that of Unicode, and no part of a number', async (t, engine) => {
+    await engine.configure('things', { filterableAttributes: ['v', '_geo'] })
+    await engine.put(
+      'things',
+      { id: 1, v: '\u0085nel\u0085' },
+      { id: 2, v: '\ufeffbom' },
+      { id: 3, v: 5 },
+      { id: 4, v: ' 5 ' },
+    )
+    for (const [operand, found] of [
+      ['nel', [1]],
+      ['\u0085nel', [1]],
+      ['bom', []],
+      ['\ufeffbom', [2]],
+      ['5', [3, 4]],
+      [' 5 ', [4]],
+    ] as const)
+      t.deepEqual(await ids(engine, { filter: `v = "${operand}"` }), [...found], operand)
+    const point = await engine.put('things', { id: 5, _geo: { lat: ' 1', lng: 2 } })
+    t.is(point.error?.code, 'invalid_document_geo_field')
+    await t.throwsAsync(ids(engine, { filter: '_geoRadius(" 1", 2, 3)' }))
+  })
 
   claim('words of a filter are alphabetic characters and numbers of all scripts', async (t, engine) => {
     await engine.configure('things', { filterableAttributes: ['नाम', 'v', '_element'] })
@@ -18,6 +54,46 @@ export function unusualValues(tested: TestedEngine): void {
       await t.throwsAsync(ids(engine, { filter: `v = "${sequence}"` }), {
         message: /^unknown escape sequence `\\/,
       })
+  })
+
+  claim('a resolution of a circle is cut to a whole number', async (t, engine) => {
+    await engine.configure('things', { filterableAttributes: ['_geojson'] })
+    await engine.put('things', { id: 1, _geojson: { type: 'Point', coordinates: [2, 1] } })
+    for (const resolution of ['3', '3.9', '1000', '1000.9'])
+      t.deepEqual(await ids(engine, { filter: `_geoRadius(1, 2, 9, ${resolution})` }), [1], resolution)
+    for (const resolution of ['2.9', '-4', '1001', '1e300'])
+      await t.throwsAsync(
+        ids(engine, { filter: `_geoRadius(1, 2, 9, ${resolution})` }),
+        undefined,
+        resolution,
+      )
+  })
+
+  claim('the coordinates of points are filtered and sorted like fields', async (t, engine) => {
+    await engine.configure('things', { filterableAttributes: ['_geo'], sortableAttributes: ['_geo'] })
+    await engine.put('things', { id: 0 })
+    for (const filter of ['_geo.lat = 1', '_geo.lat != 1', '_geo.lat EXISTS'])
+      t.deepEqual(await ids(engine, { filter }), [], filter)
+    await engine.put(
+      'things',
+      { id: 1, _geo: { lat: 10, lng: '20' } },
+      { id: 2, _geo: { lat: -5, lng: 20 } },
+      { id: 3, _geo: null },
+    )
+    for (const [filter, found] of [
+      ['_geo.lat = 10', [1]],
+      ['_geo.lat < 10', [2]],
+      ['_geo.lng = 20', [1, 2]],
+      ['_geo.lat != 10', [0, 2, 3]],
+      ['_geo.lng EXISTS', [1, 2]],
+      ['_geo.lng NOT EXISTS', [0, 3]],
+    ] as const)
+      t.deepEqual(await ids(engine, { filter }), [...found], filter)
+    t.deepEqual(await ids(engine, { sort: ['_geo.lat:asc'] }), [2, 1, 0, 3])
+    t.deepEqual(await ids(engine, { sort: ['_geo.lat:desc'] }), [1, 2, 0, 3])
+    t.deepEqual(await ids(engine, { distinct: '_geo.lng' }), [0, 1, 3])
+    for (const point of ['_geoPoint(0x1,0)', '_geoPoint(,0)', '_geoPoint(1_0,0)'])
+      await t.throwsAsync(ids(engine, { sort: [`${point}:asc`] }), undefined, point)
   })
 
   claim('a thousand points are sorted by exact distance, the rest by full metres', async (t, engine) => {
@@ -63,5 +139,48 @@ export function unusualValues(tested: TestedEngine): void {
     }
     t.deepEqual(await counts(0), [2, 2])
     t.deepEqual(await counts(0.1), [0, 0])
+  })
+
+  claim('facet values are shown up to 468 bytes, and NUL does not count', async (t, engine) => {
+    await engine.configure('things', { filterableAttributes: ['v'], sortableAttributes: ['v'] })
+    await engine.put(
+      'things',
+      { id: 1, v: 'b\0a' },
+      { id: 2, v: 'ba' },
+      { id: 3, v: 'b' },
+      { id: 4, v: '\0' },
+      { id: 5, v: '\0z' },
+      { id: 6, v: `${'x'.repeat(467)}éé` },
+    )
+    const { facetDistribution } = await engine.search('things', { q: '', facets: ['v'] })
+    t.deepEqual(facetDistribution, { v: { b: 1, 'b\0a': 2, [`${'x'.repeat(467)}`]: 1, '\0z': 1 } })
+    for (const [filter, found] of [
+      ['v = ba', [1, 2]],
+      ['v = "b\\u{0}a"', [1, 2]],
+      ['v = b', [3]],
+      ['v = ""', []],
+      ['v STARTS WITH z', [5]],
+    ] as const)
+      t.deepEqual(await ids(engine, { filter }), [...found], filter)
+    t.deepEqual(await ids(engine, { sort: ['v:asc'] }), [3, 1, 2, 6, 5, 4])
+    t.deepEqual(await ids(engine, { distinct: 'v' }), [1, 3, 4, 5, 6])
+  })
+
+  claim('typos of a facet query are counted in characters', async (t, engine) => {
+    await engine.configure('things', { filterableAttributes: ['v'] })
+    await engine.put('things', { id: 1, v: '💡bulb' }, { id: 2, v: 'xbulb' })
+    const body = (facetQuery: string): Uint8Array =>
+      Buffer.from(
+        JSON.stringify({ ...completeRequest({}), facetName: 'v', facetQuery, exhaustiveFacetCount: false }),
+      )
+    for (const facetQuery of ['💡bulb', 'xbulb', '💢bulb', 'ybulb']) {
+      const answer = await engine.engine.facetSearch('things', body(facetQuery))
+      const { facetHits } = JSON.parse(Buffer.from(answer.body).toString()) as { facetHits: Hit[] }
+      t.deepEqual(
+        facetHits.map(({ value }) => value),
+        ['xbulb', '💡bulb'],
+        facetQuery,
+      )
+    }
   })
 }

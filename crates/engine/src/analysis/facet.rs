@@ -5,15 +5,21 @@ use charabia::{Normalize as _, StrDetection, Token};
 
 use super::locales::Locales;
 
-/// Normalises a string for filters, sort, facets and distinct: trimmed, decomposed, lower-case. Accents stay.
+/// Normalises a string for filters, sort, facets and distinct: trimmed, decomposed, lower-case. Accents stay. NUL is
+/// ignored: it separates the parts of a column's term.
 ///
 /// Source: search §13.
 pub fn normalize_facet(text: &str) -> String {
+    let text = without_nul(text);
     let trimmed = text.trim();
     if trimmed.is_ascii() {
         return trimmed.to_ascii_lowercase();
     }
     CompatibilityDecompositionNormalizer.normalize_str(trimmed).to_lowercase()
+}
+
+fn without_nul(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') { Cow::Owned(text.replace('\0', "")) } else { Cow::Borrowed(text) }
 }
 
 /// Normalises a value for facet search, as one word: accents are removed.

@@ -21,6 +21,9 @@ const BUCKET_MAX: usize = 1000;
 /// From this number of documents on, they are ordered by exact distance; fewer by full metres.
 const EXACT_FROM: usize = 1000;
 
+/// Columns of the coordinates of `_geo`. They are facets, although they are not fields of the index.
+pub const COORDINATES: [&str; 2] = ["_geo.lat", "_geo.lng"];
+
 /// Documents at about the same distance from a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GeoBucket {

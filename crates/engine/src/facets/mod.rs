@@ -41,7 +41,7 @@ pub use deferred::is_deferred;
 pub use distinct::Distinct;
 pub use distribution::{Distribution, Stats};
 pub use facet_search::{FacetHit, FacetQuery};
-pub use geo::{GeoBucket, GeoBuckets};
+pub use geo::{COORDINATES, GeoBucket, GeoBuckets};
 pub use geo_point::{GeoPoint, distance};
 pub use geojson::{BOX_COLUMNS, Shape, bounding_boxes, shapes_of};
 pub use prepare::prepare;

@@ -11,6 +11,7 @@ use super::column_rows::{AllOrSome, EachValue, each_ord};
 use super::column_term::group_key;
 use super::columns::Columns;
 use super::field_columns::FieldColumns;
+use super::geo::COORDINATES;
 use super::selection::{Selection, Selections};
 use super::string_column::StringColumn;
 use crate::analysis::normalize_facet;
@@ -51,6 +52,9 @@ impl Columns {
 
     /// Live documents with the field `path`, including null, empty values and objects.
     pub fn exists(&self, path: &str) -> Result<RoaringBitmap> {
+        if COORDINATES.contains(&path) {
+            return self.number_range(path, Bound::Unbounded, Bound::Unbounded);
+        }
         self.presence(Presence::Exists, path)
     }
 

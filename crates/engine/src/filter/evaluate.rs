@@ -11,7 +11,7 @@ use super::rules::{describe_filterable, features_of, is_geo_filterable};
 use super::scope::Scope;
 use crate::cache::cached;
 use crate::error::{Error, Result};
-use crate::facets::{CIRCLE_CORNERS, Columns, GeoPoint, Region};
+use crate::facets::{CIRCLE_CORNERS, COORDINATES, Columns, GeoPoint, Region};
 use crate::store::{Snapshot, bitmap_bytes};
 use crate::vector::{Embedder, Flags, Vectors, embedders_of};
 
@@ -84,8 +84,8 @@ impl Evaluation<'_> {
                 self.check_geo(span, source)?;
                 let center = self.point(&value.center, source)?;
                 if let Some(resolution) = &value.resolution {
-                    let whole = (3.0..=1000.0).contains(&resolution.value) && resolution.value.fract() == 0.0;
-                    if !whole {
+                    // A fraction is cut off.
+                    if !(3..=1000).contains(&(resolution.value as i64)) {
                         let cause = format!("bad resolution `{}`: expected 3 to 1000", resolution.value);
                         return Err(self.mistake(self.scope.code, &cause, source, &resolution.span));
                     }
@@ -211,7 +211,11 @@ impl Evaluation<'_> {
     fn condition(&self, field: &Text, operator: &Operator, source: &str) -> Result<RoaringBitmap> {
         self.check(field, operator, source)?;
         let (path, columns) = (field.value.as_str(), &self.columns);
-        if !columns.knows(path) {
+        let is_known = match COORDINATES.contains(&path) {
+            true => !columns.exists(path)?.is_empty(),
+            false => columns.knows(path),
+        };
+        if !is_known {
             return Ok(RoaringBitmap::new());
         }
         let range = |from: Bound<&Text>, to: Bound<&Text>| {

@@ -11,7 +11,7 @@ use crate::settings::Settings;
 pub fn coordinate(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.trim().parse().ok(),
+        Value::String(text) => text.parse().ok(),
         _ => None,
     };
     number.filter(|number| number.is_finite())

@@ -1,20 +1,15 @@
 //! Facets of a search: the values of its documents, with counts.
 
-use std::ops::Bound;
-
 use roaring::RoaringBitmap;
 
 use super::bounds::Bounds;
 use super::json_writer::{write_display, write_json, write_text};
 use crate::error::{Error, Result};
-use crate::facets::{Columns, Distribution};
+use crate::facets::{COORDINATES, Columns, Distribution};
 use crate::fields::{is_same_or_below, matches_pattern};
 use crate::filter::{describe_filterable, features_of, uses_geo};
 use crate::settings::{FacetOrder, FilterableRule, Settings};
 use crate::store::Snapshot;
-
-/// Columns of the coordinates of `_geo`, which are facets although they are not fields of the index.
-const COORDINATES: [&str; 2] = ["_geo.lat", "_geo.lng"];
 
 /// Checks that all fields in `names` can have facets. `names` may contain patterns and parents of fields.
 ///
@@ -106,20 +101,10 @@ pub(super) fn distributions<'s>(
         let found = columns.distribution(field, candidates, order_of(snapshot.settings(), field), max)?;
         bytes += field.len() + found.values.iter().map(|(value, _)| value.len()).sum::<usize>();
         bounds.check(bytes)?;
-        let is_known = !found.values.is_empty() || occurs(&columns, field)?;
+        let is_known = !found.values.is_empty() || !columns.exists(field)?.is_empty();
         Ok(is_known.then_some((field, found)))
     };
     selected_facets(snapshot, names).into_iter().map(count).filter_map(Result::transpose).collect()
-}
-
-/// Returns true if a document of the index has the field.
-fn occurs(columns: &Columns, field: &str) -> Result<bool> {
-    let documents = if COORDINATES.contains(&field) {
-        columns.number_range(field, Bound::Unbounded, Bound::Unbounded)?
-    } else {
-        columns.exists(field)?
-    };
-    Ok(!documents.is_empty())
 }
 
 /// Writes `facetDistribution` and `facetStats`, each after a comma.

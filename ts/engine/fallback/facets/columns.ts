@@ -37,6 +37,8 @@ interface ColumnValues {
 
 export class Column {
   private readonly numberEntries = new Map<number, number>()
+  /** Minus zero is a value of its own in facets and sorting. As a key of a map it would be zero. */
+  private minusZeroEntry: number | undefined
   private readonly stringEntries = new Map<string, number>()
   private readonly formGroups = new Map<string, number>()
   /** Entry → group. */
@@ -124,11 +126,12 @@ export class Column {
   }
 
   private numberEntry(sent: number): number {
-    const value = sent === 0 ? 0 : sent
-    const known = this.numberEntries.get(value)
+    const isMinusZero = Object.is(sent, -0)
+    const known = isMinusZero ? this.minusZeroEntry : this.numberEntries.get(sent)
     if (known !== undefined) return known
-    const entry = this.newEntry(this.newGroup(value, ''), '')
-    this.numberEntries.set(value, entry)
+    const entry = this.newEntry(this.newGroup(sent, ''), '')
+    if (isMinusZero) this.minusZeroEntry = entry
+    else this.numberEntries.set(sent, entry)
     return entry
   }
 
@@ -197,12 +200,18 @@ export class Column {
     return this.forms[group] === ''
   }
 
-  /** Group of this number or form, if a document ever had it. */
-  groupOfNumber(value: number): number | undefined {
-    const entry = this.numberEntries.get(value)
-    return entry === undefined ? undefined : this.groupOf[entry]
+  /** Groups of this number, if a document ever had it: two for zero, which equals minus zero. */
+  groupsOfNumber(value: number): readonly number[] {
+    const entries = [this.numberEntries.get(value), value === 0 ? this.minusZeroEntry : undefined]
+    return entries.flatMap((entry) => (entry === undefined ? [] : [this.groupOf[entry]!]))
   }
 
+  /** The group whose value equals that of `group`: the same for minus zero and zero. */
+  equalGroup(group: number): number {
+    return this.numbers[group] === 0 ? this.groupsOfNumber(0)[0]! : group
+  }
+
+  /** Group of this form, if a document ever had it. */
   groupOfForm(form: string): number | undefined {
     return this.formGroups.get(form)
   }
@@ -247,7 +256,11 @@ export class Column {
   private compare(a: number, b: number): number {
     const [left, right] = [this.isNumber(a), this.isNumber(b)]
     if (left !== right) return left ? -1 : 1
-    return left ? this.numbers[a]! - this.numbers[b]! : compareUtf8(this.forms[a]!, this.forms[b]!)
+    if (!left) return compareUtf8(this.forms[a]!, this.forms[b]!)
+    return (
+      this.numbers[a]! - this.numbers[b]! ||
+      Number(Object.is(this.numbers[b], -0)) - Number(Object.is(this.numbers[a], -0))
+    )
   }
 
   /** Documents with at least one of the groups flagged in `wanted` (indexed by group). */

@@ -29,11 +29,15 @@ export class Distinct {
   keep(docid: number): boolean {
     if (this.shares(docid)) return false
     this.kept.add(docid)
-    for (const entry of this.column.entries(docid)) this.taken[this.column.groupOf[entry]!] = 1
+    for (const group of this.values(docid)) this.taken[group] = 1
     return true
   }
 
   private shares(docid: number): boolean {
-    return this.column.entries(docid).some((entry) => this.taken[this.column.groupOf[entry]!] === 1)
+    return this.values(docid).some((group) => this.taken[group] === 1)
+  }
+
+  private values(docid: number): readonly number[] {
+    return this.column.entries(docid).map((entry) => this.column.equalGroup(this.column.groupOf[entry]!))
   }
 }

@@ -92,19 +92,32 @@ function collect(leaves: Map<string, FacetLeaf>, path: string, value: Json, inAr
 /** Source: documents §4.2; longer values are truncated, not dropped. */
 const FACET_BYTES_MAX = 468
 
-/** Normalised form by which facet values are compared: trimmed, decomposed, lower case, with accents. */
-export function facetForm(value: string): string {
-  const form = value.trim().normalize('NFKD').toLowerCase()
-  if (form.length * 3 <= FACET_BYTES_MAX || Buffer.byteLength(form) <= FACET_BYTES_MAX) return form
+/** The first characters of a text that are not longer than a facet value may be. */
+export function facetText(text: string): string {
+  if (text.length * 3 <= FACET_BYTES_MAX || Buffer.byteLength(text) <= FACET_BYTES_MAX) return text
   let bytes = 0
   let end = 0
-  for (const character of form) {
+  for (const character of text) {
     bytes += Buffer.byteLength(character)
     if (bytes > FACET_BYTES_MAX) break
     end += character.length
   }
-  return form.slice(0, end)
+  return text.slice(0, end)
 }
 
-/** Like `facetForm`, without truncation, for filter operands. */
-export const operandForm = (value: string): string => value.trim().normalize('NFKD').toLowerCase()
+/** Normalised form by which facet values are compared: trimmed, decomposed, lower case, with accents. */
+export const facetForm = (value: string): string => facetText(operandForm(value))
+
+/** Like `facetForm`, without truncation, for filter operands. NUL is ignored: it separates values on disk. */
+export const operandForm = (value: string): string =>
+  trimmed(value.replaceAll('\0', '')).normalize('NFKD').toLowerCase()
+
+const WHITE_SPACE = /^\p{White_Space}$/u
+
+/** Unlike `String.trim`, this removes U+0085 and keeps U+FEFF, as Unicode defines white space. */
+export function trimmed(text: string): string {
+  let [start, end] = [0, text.length]
+  while (start < end && WHITE_SPACE.test(text[start]!)) start++
+  while (start < end && WHITE_SPACE.test(text[end - 1]!)) end--
+  return text.slice(start, end)
+}

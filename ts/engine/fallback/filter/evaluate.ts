@@ -11,6 +11,7 @@
 import { clientMessages } from '../../../errors/index.js'
 import { type Area, anyMeets, boxAreas, circleAreas, polygonAreas } from '../facets/areas.js'
 import type { Column } from '../facets/columns.js'
+import { columnOf } from '../facets/coordinates.js'
 import { metresBetween } from '../facets/geo.js'
 import { operandForm } from '../fields/flatten.js'
 import { filterFeatures, usesGeo, usesGeojson } from '../fields/rules.js'
@@ -203,7 +204,7 @@ function conditionMatches(index: FilterView, field: string, condition: Condition
       at,
       'disabledOperator',
     )
-  const column = index.columns.byPath.get(field)
+  const column = columnOf(index.columns, field)
   const none = new DocSet(index.alive.words.length * 32)
   if (column === undefined || column.exists.isEmpty()) return none
   if (condition.kind === 'compare' && condition.op === '!=')
@@ -250,8 +251,7 @@ function equalTo(column: Column, values: readonly string[]): Uint8Array {
   const wanted = new Uint8Array(column.groups)
   for (const value of values) {
     const number = numberIn(value)
-    const group = number === null ? undefined : column.groupOfNumber(number)
-    if (group !== undefined) wanted[group] = 1
+    if (number !== null) for (const group of column.groupsOfNumber(number)) wanted[group] = 1
     const form = column.groupOfForm(operandForm(value))
     if (form !== undefined) wanted[form] = 1
   }

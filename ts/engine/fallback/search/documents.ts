@@ -1,6 +1,7 @@
 /** Lists and fetches documents, regardless of displayed attributes. Source: documents §5. */
 import { EngineError } from '../../engine-error.js'
 import type { DocumentRequest, DocumentsRequest } from '../../requests.js'
+import { columnOf } from '../facets/coordinates.js'
 import type { IndexData } from '../index-data/index-data.js'
 import { isValidId } from '../indexing/primary-key.js'
 import type { OpenIndex } from '../open-index.js'
@@ -32,7 +33,7 @@ export function listDocuments(index: OpenIndex, request: StoppableListing): Uint
       rules: sort.map((criterion) =>
         criterion.kind === 'geo'
           ? geoRule(data.columns.points, criterion)
-          : sortRule(data.columns.byPath.get(criterion.field), criterion),
+          : sortRule(columnOf(data.columns, criterion.field), criterion),
       ),
       wanted: request.offset + request.limit,
       distinct: null,

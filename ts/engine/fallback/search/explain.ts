@@ -102,7 +102,8 @@ function replacing(
     hits,
   }: { readonly distinct: Column; readonly docid: number; readonly hits: readonly Ranked[] },
 ): ExplainFacts['replacedBy'] {
-  const groupsOf = (document: number) => distinct.entries(document).map((entry) => distinct.groupOf[entry])
+  const groupsOf = (document: number) =>
+    distinct.entries(document).map((entry) => distinct.equalGroup(distinct.groupOf[entry]!))
   const own = new Set(groupsOf(docid))
   const better = hits.find((hit) => groupsOf(hit.docid).some((group) => own.has(group)))
   if (better === undefined) return null

@@ -12,6 +12,8 @@ import { EngineError } from '../../engine-error.js'
 import { QUERY_BYTES_MAX } from '../../limits.js'
 import type { FacetSearchRequest } from '../../requests.js'
 import { foldedText } from '../analysis/tokenize.js'
+import { columnOf } from '../facets/coordinates.js'
+import { trimmed } from '../fields/flatten.js'
 import { covers } from '../fields/patterns.js'
 import { filterFeatures, localesOf } from '../fields/rules.js'
 import type { OpenIndex } from '../open-index.js'
@@ -52,7 +54,7 @@ export function facetSearch(
     20,
   )
   checkStop(request.stop)
-  const column = columns.byPath.get(facetName)
+  const column = columnOf(columns, facetName)
   const order = facetOrder(settings.faceting.sortFacetValuesBy, facetName)
   const counts =
     column === undefined
@@ -103,7 +105,7 @@ function matching(
   const query = foldedText(facetQuery ?? '', locales ?? fieldLocales)
   if (query === '') return () => true
   const { typoTolerance } = data.settings
-  const formOf = ({ key }: FacetCount): string => foldedText(key.trim(), fieldLocales)
+  const formOf = ({ key }: FacetCount): string => foldedText(trimmed(key), fieldLocales)
   if (typoTolerance.disableOnWords.includes(query)) return (value) => formOf(value) === query
   const bytes = Buffer.byteLength(query)
   const { oneTypo, twoTypos } = typoTolerance.minWordSizeForTypos
@@ -113,9 +115,10 @@ function matching(
   return (value) => prefixDistance(query, formOf(value), budget) <= budget
 }
 
-/** Smallest distance between `query` and any prefix of `text`; swapping neighbours costs 1. */
-function prefixDistance(query: string, text: string, budget: number): number {
-  if (text.startsWith(query)) return 0
+/** Smallest distance in characters between `asked` and any prefix of `value`; swapping neighbours costs 1. */
+function prefixDistance(asked: string, value: string, budget: number): number {
+  if (value.startsWith(asked)) return 0
+  const [query, text] = [Array.from(asked), Array.from(value)]
   // The unmatched rest of the query would consist of typos.
   if (budget === 0 || query.length - text.length > budget) return budget + 1
   let twoAbove: number[] = []

@@ -12,11 +12,12 @@
  */
 import type { FilterableRule } from '../../../settings/index.js'
 import { EngineError } from '../../engine-error.js'
-import { Column } from '../facets/columns.js'
+import type { Column } from '../facets/columns.js'
 import { CommonestValues } from '../facets/commonest.js'
+import { COORDINATES, columnOf } from '../facets/coordinates.js'
+import { facetText } from '../fields/flatten.js'
 import { covers, matchesPattern, patternsMeet } from '../fields/patterns.js'
 import { isFilterable, usesGeo } from '../fields/rules.js'
-import type { ColumnIndex } from '../index-data/index-data.js'
 import type { OpenIndex } from '../open-index.js'
 import type { DocSet } from '../store/docid-set.js'
 import { floatText } from '../store/json.js'
@@ -33,12 +34,6 @@ export interface FacetCount {
   readonly isNumber: boolean
   readonly count: number
 }
-
-/** Facets of the coordinates of `_geo`: their position in a point. They have no column among the others. */
-const COORDINATES: ReadonlyMap<string, 0 | 1> = new Map([
-  ['_geo.lat', 0],
-  ['_geo.lng', 1],
-])
 
 /** Sorted fields that a `facets` list selects. @throws EngineError `invalid_search_facets` */
 export function selectedFacets({ data }: OpenIndex, facets: readonly string[], prefix: string): string[] {
@@ -61,20 +56,6 @@ export function selectedFacets({ data }: OpenIndex, facets: readonly string[], p
     for (const path of found) selected.add(path)
   }
   return [...selected].sort(compareUtf8)
-}
-
-/** Column of a selected facet. */
-export function facetColumn({ byPath, points }: ColumnIndex, field: string): Column {
-  const coordinate = COORDINATES.get(field)
-  if (coordinate === undefined) return byPath.get(field)!
-  const column = new Column()
-  const rows = points.flatMap((point, docid) =>
-    point === undefined
-      ? []
-      : [{ docid, leaf: { numbers: [point[coordinate]], strings: [], isNull: false, isEmpty: false } }],
-  )
-  column.apply(rows, points.length)
-  return column
 }
 
 /** Returns true if a field could match both a filterable rule and the requested `facet`. */
@@ -137,7 +118,7 @@ export function facetParts(
   const docids = documents.toArray()
   const all = found === documents ? docids : found.toArray()
   for (const field of selectedFacets(index, facets, prefix)) {
-    const column = facetColumn(columns, field)
+    const column = columnOf(columns, field)!
     const order = facetOrder(settings.faceting.sortFacetValuesBy, field)
     const most = settings.faceting.maxValuesPerFacet
     const counted = countFacet(column, docids, order, order === 'alpha' ? most : Number.POSITIVE_INFINITY)
@@ -245,7 +226,7 @@ export function countFacet(
   const strings: FacetCount[] = []
   for (const group of groups) {
     const isNumber = column.isNumber(group)
-    const key = isNumber ? numberKey(column.numbers[group]!) : column.spelling[spelling[group]!]!
+    const key = isNumber ? numberKey(column.numbers[group]!) : facetText(column.spelling[spelling[group]!]!)
     ;(isNumber ? numbers : strings).push({ group, key, isNumber, count: counts[group]! })
   }
   const ranks = column.ranks
@@ -270,10 +251,12 @@ export function statsOf(
   let min = Number.POSITIVE_INFINITY
   let max = Number.NEGATIVE_INFINITY
   const note = (entry: number): void => {
-    // NaN for a string.
     const value = column.numbers[column.groupOf[entry]!]!
-    if (value < min) min = value
-    if (value > max) max = value
+    // NaN for a string.
+    if (Number.isNaN(value)) return
+    // Minus zero is less than zero.
+    min = Math.min(min, value)
+    max = Math.max(max, value)
   }
   for (const docid of docids) {
     const row = column.at(docid)

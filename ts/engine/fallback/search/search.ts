@@ -12,6 +12,7 @@ import type { SearchFacts } from '../../engine.js'
 import { EngineError } from '../../engine-error.js'
 import type { SearchRequest } from '../../requests.js'
 import type { Column } from '../facets/columns.js'
+import { columnOf } from '../facets/coordinates.js'
 import { isFilterable } from '../fields/rules.js'
 import { SEARCH_CUTOFF_MS } from '../limits.js'
 import type { OpenIndex } from '../open-index.js'
@@ -195,7 +196,7 @@ export function distinctColumn(index: OpenIndex, request: SearchRequest, prefix:
         filterableList(index),
     )
   const field = requested ?? settings.distinctAttribute
-  return field === null ? null : (columns.byPath.get(field) ?? null)
+  return field === null ? null : (columnOf(columns, field) ?? null)
 }
 
 /** Lists the filterable attributes, for messages. */

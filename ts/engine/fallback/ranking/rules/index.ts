@@ -8,6 +8,7 @@
  * 4. A vector search has a single vector rule, at the place of the first rule about words (vectors §6.6).
  */
 import type { MatchingStrategy } from '../../../requests.js'
+import { columnOf } from '../../facets/coordinates.js'
 import { customRule } from '../../fields/rules.js'
 import type { GeoPoint, IndexData } from '../../index-data/index-data.js'
 import type { QueryGraph } from '../../query/graph.js'
@@ -56,7 +57,7 @@ export function rulesOfSearch(data: IndexData, { words, sort, vector }: Searched
     rules.push(...made.map((make) => make()))
   }
   const byField = (field: string, ascending: boolean): void =>
-    once(`sort ${field}`, () => sortRule(columns.byPath.get(field), { field, ascending }))
+    once(`sort ${field}`, () => sortRule(columnOf(columns, field), { field, ascending }))
   for (const rule of settings.rankingRules) {
     if (rule === 'sort') {
       if (used.has('sort')) continue

@@ -1,6 +1,7 @@
 /** Facets of a federated search: by index, or merged into one distribution. */
 import { EngineError } from '../../../engine-error.js'
 import type { FederationRequest } from '../../../requests.js'
+import { columnOf } from '../../facets/coordinates.js'
 import type { OpenIndex } from '../../open-index.js'
 import { DocSet } from '../../store/docid-set.js'
 import { floatText } from '../../store/json.js'
@@ -11,7 +12,6 @@ import {
   countFacet,
   countsJson,
   type FacetCount,
-  facetColumn,
   facetOrder,
   facetParts,
   selectedFacets,
@@ -90,7 +90,7 @@ function mergedFacets(
           `facet \`${field}\` is ordered by ${known.order} in index \`${known.uid}\` and by ${order} in ` +
             `index \`${uid}\`, so it cannot be merged`,
         )
-      const column = facetColumn(columns, field)
+      const column = columnOf(columns, field)!
       const counts = countFacet(column, documents.toArray(), order, settings.faceting.maxValuesPerFacet)
       const stats = statsOf(column, found.toArray())
       // A string that prints like a number replaces the number.

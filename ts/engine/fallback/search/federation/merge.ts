@@ -1,5 +1,6 @@
 /** Merges ranked lists, with each document once. */
 import type { FederationRequest } from '../../../requests.js'
+import { columnOf } from '../../facets/coordinates.js'
 import type { OpenIndex } from '../../open-index.js'
 import { compareValues, globalScore, scaleOf, valuesOf } from '../../ranking/index.js'
 import { interleaved } from '../interleave.js'
@@ -68,7 +69,7 @@ export function merged(
 }
 
 function distinctValues({ data }: OpenIndex, field: string | null, docid: number): (number | string)[] {
-  const column = field === null ? undefined : data.columns.byPath.get(field)
+  const column = field === null ? undefined : columnOf(data.columns, field)
   if (column === undefined) return []
   return column.entries(docid).map((entry) => {
     const group = column.groupOf[entry]!
