@@ -166,6 +166,19 @@ export function unusualValues(tested: TestedEngine): void {
     t.deepEqual(await ids(engine, { distinct: 'v' }), [1, 3, 4, 5, 6])
   })
 
+  claim('without a word dictionary, Korean is cut at blanks only', async (t, engine) => {
+    await engine.put('things', { id: 'a', v: '2024년 1월' }, { id: 'b', v: '2024' }, { id: 'c', v: '💡한' })
+    for (const [q, found] of [
+      ['2024 ', ['b']],
+      ['2024', ['b', 'a']],
+      ['2024년 ', ['a']],
+      ['월 ', []],
+      ['한 ', []],
+      ['💡', ['c']],
+    ] as const)
+      t.deepEqual(await engine.idsFor('things', q), [...found], q)
+  })
+
   claim('typos of a facet query are counted in characters', async (t, engine) => {
     await engine.configure('things', { filterableAttributes: ['v'] })
     await engine.put('things', { id: 1, v: '💡bulb' }, { id: 2, v: 'xbulb' })

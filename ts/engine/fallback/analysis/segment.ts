@@ -4,8 +4,8 @@
  * Source: search §2.1 step 4.
  * 1. Chinese is segmented with jieba's dictionary, like in the native engine, and long words are segmented again.
  * 2. Japanese and Korean are segmented with the dictionaries of optional packages, see `words/`. Without them,
- *    `Intl.Segmenter` does it with data of the runtime. A run of katakana is one word then, because it writes foreign
- *    names that dictionaries lack.
+ *    `Intl.Segmenter` segments Japanese with data of the runtime, and Korean is not segmented: 2024년 is one word. A run
+ *    of katakana is one word then, because it writes foreign names that dictionaries lack.
  * 3. Thai and Khmer are segmented by the word lists of the native engine.
  * 4. The Arabic article is a separate word.
  * 5. German compounds are not split: the only list of their parts that matches the recorded answers may not be
@@ -22,7 +22,6 @@ import { WordList } from './word-list.js'
 import type { Dictionaries } from './words/index.js'
 
 const japanese = new WordSegmenter('ja')
-const korean = new WordSegmenter('ko')
 const thaiWords = new WordList(thai)
 const khmerWords = new WordList(khmer)
 
@@ -87,7 +86,7 @@ export function segments(
     if (language === 'jpn') return dictionaries.cutter('jpn')?.words(piece) ?? japaneseWords(piece)
     return language === null || language === 'cmn' || language === 'zho' ? chineseWords(piece) : [piece]
   }
-  if (script === HANGUL) return dictionaries.cutter('kor')?.words(piece) ?? segmentWith(korean, piece)
+  if (script === HANGUL) return dictionaries.cutter('kor')?.words(piece) ?? [piece]
   if (script === THAI) return thaiWords.segments(piece)
   if (script === KHMER) return khmerWords.segments(piece)
   return [piece]

@@ -10,7 +10,7 @@ const { icu = 'none', unicode = 'none' } = process.versions
 export const analysisVersion: AnalysisVersion = {
   chinese: 'jieba-wasm 2.4.0',
   japanese: `ICU ${icu}`,
-  korean: `ICU ${icu}`,
+  korean: 'none',
   normaliser: 'siftd 1',
   // The order of our own steps, such as those for Arabic.
   rules: '1',
