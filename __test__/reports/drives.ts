@@ -416,7 +416,7 @@ export const launches: readonly (Launched & { readonly traits: Readonly<Record<s
         '--http-payload-size-limit',
         '12345',
       ],
-      ...['--log-level', 'debug', '--max-indexing-memory', '67890', '--max-indexing-threads', '3'],
+      ...['--log-level', 'debug', '--max-indexing-memory', '67890', '--max-indexing-threads', '2'],
       ...['--ssl-cert-path', 'c', '--ssl-key-path', 'k', '--ssl-auth-path', 'a', '--ssl-ocsp-path', 'o'],
       ...[
         '--ssl-require-auth',
@@ -437,7 +437,7 @@ export const launches: readonly (Launched & { readonly traits: Readonly<Record<s
       ...{ 'infos.ignore_missing_dump': true, 'infos.ignore_dump_if_db_exists': true },
       ...{ 'infos.snapshot_dir': true, 'infos.http_addr': true, 'infos.schedule_snapshot': 3600 },
       ...{ 'infos.http_payload_size_limit': 12_345, 'infos.log_level': 'DEBUG' },
-      ...{ 'infos.max_indexing_memory': 67_890, 'infos.max_indexing_threads': 3 },
+      ...{ 'infos.max_indexing_memory': 67_890, 'infos.max_indexing_threads': 2 },
       ...{ 'infos.ssl_auth_path': true, 'infos.ssl_cert_path': true, 'infos.ssl_key_path': true },
       ...{ 'infos.ssl_ocsp_path': true, 'infos.ssl_require_auth': true, 'infos.ssl_resumption': true },
       ...{

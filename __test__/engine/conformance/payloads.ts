@@ -40,6 +40,9 @@ export function payloads(tested: TestedEngine): void {
         else {
           t.is(report.error?.code, body === '' ? 'missing_payload' : 'malformed_payload')
           t.regex(report.error?.message ?? '', error)
+          const fault =
+            body === '' ? `a \`${format}\` payload is missing: ` : `the \`${format}\` payload is malformed: `
+          t.true(report.error?.message.startsWith(fault), report.error?.message)
         }
       },
     )

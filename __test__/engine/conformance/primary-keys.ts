@@ -42,6 +42,35 @@ export function primaryKeys(tested: TestedEngine): void {
       t.is(report.primaryKey === null, code !== null)
     })
 
+  const valid = 'integers, and strings of at most 511 characters out of a-z A-Z 0-9 - _ are'
+  const messages: readonly (readonly [document: Document, primaryKey: string | null, message: string])[] = [
+    [
+      { name: 'Fern' },
+      null,
+      'no field of the first document ends with `id`, so there is no candidate for the primary key; name it ' +
+        'with the `primaryKey` parameter',
+    ],
+    [
+      { userid: 1, docId: 2 },
+      null,
+      '2 fields of the first document end with `id` and could be the primary key, among them `docId` and ' +
+        '`userid`; name it with the `primaryKey` parameter',
+    ],
+    [{ id: 1 }, 'sku', 'the document lacks its primary key `sku`: `{"id":1}`'],
+    [
+      { a: { b: 1 }, 'a.b': 2 },
+      'a.b',
+      'the primary key `a.b` leads to several values in the document `{"a":{"b":1},"a.b":2}`',
+    ],
+    [{ id: 1.5 }, null, `\`1.5\` is no document id: ${valid}`],
+    [{ id: '𝒙'.repeat(150) }, null, `\`"${'𝒙'.repeat(99)}…\` is no document id: ${valid}`],
+  ]
+  for (const [document, primaryKey, message] of messages)
+    claim(`${JSON.stringify(document).slice(0, 30)} is refused with its message`, async (t, engine) => {
+      const outcome = await engine.outcome('things', await engine.upload([document], { primaryKey }))
+      t.is(outcome.error?.message, `index \`things\`: ${message}`)
+    })
+
   claim('an empty payload sets the primary key of its request', async (t, engine) => {
     t.is((await engine.apply('things', await engine.upload([]))).primaryKey, null)
     t.is((await engine.apply('things', await engine.upload([], { primaryKey: 'sku' }))).primaryKey, 'sku')
@@ -51,6 +80,10 @@ export function primaryKeys(tested: TestedEngine): void {
     await engine.put('things', { id: 1 })
     const refused = await engine.outcome('things', { kind: 'primaryKey', primaryKey: 'code' })
     t.is(refused.error?.code, 'index_primary_key_already_exists')
+    t.is(
+      refused.error?.message,
+      'index `things`: the index already has the primary key `id`; it can be changed while there are no documents',
+    )
     t.is((await engine.outcome('things', { kind: 'primaryKey', primaryKey: 'id' })).error, undefined)
     t.is((await engine.outcome('things', { kind: 'clear' })).deletedDocuments, 1)
     const report = await engine.apply('things', { kind: 'primaryKey', primaryKey: 'code' })

@@ -254,6 +254,6 @@ impl Columns {
     fn shapes(&self, segment: usize, doc: DocId) -> Result<Vec<Shape>> {
         let source = self.segment(segment).source(self.snapshot.schema(), doc)?;
         let document: Value = serde_json::from_slice(&source).context("a stored document does not parse")?;
-        Ok(document.get("_geojson").and_then(shapes_of).unwrap_or_default())
+        Ok(document.get("_geojson").and_then(|value| shapes_of(value).ok()).unwrap_or_default())
     }
 }

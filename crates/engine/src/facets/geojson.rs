@@ -1,6 +1,6 @@
 //! Parses the shapes of a `_geojson`. Source: documents §4.5, RFC 7946.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::plane::{BoundingBox, Point, Polygon, is_closed};
 
@@ -21,11 +21,18 @@ pub enum Shape {
     Polygon(Polygon),
 }
 
-/// Returns the shapes of a `_geojson`; `None` if it is malformed.
-pub fn shapes_of(value: &Value) -> Option<Vec<Shape>> {
+/// A parsed part of a `_geojson`, or why it is malformed.
+type Parsed<T> = Result<T, String>;
+
+/// The last position of a closed ring repeats the first.
+const RING_POSITIONS_MIN: usize = 4;
+const LINE_POSITIONS_MIN: usize = 2;
+
+/// Returns the shapes of a `_geojson`, or why it is malformed.
+pub fn shapes_of(value: &Value) -> Parsed<Vec<Shape>> {
     let mut shapes = Vec::new();
     read(value, &mut shapes)?;
-    Some(shapes)
+    Ok(shapes)
 }
 
 /// Returns the bounding boxes of shapes, each in the order of [`BOX_COLUMNS`].
@@ -36,59 +43,79 @@ pub fn bounding_boxes(shapes: &[Shape]) -> Vec<[f64; 4]> {
     boxes.into_iter().map(|one| one.0).collect()
 }
 
-fn read(value: &Value, shapes: &mut Vec<Shape>) -> Option<()> {
-    match value.get("type")?.as_str()? {
-        "Feature" => match value.get("geometry")? {
-            Value::Null => Some(()),
-            geometry => read_geometry(geometry, shapes),
+fn read(value: &Value, shapes: &mut Vec<Shape>) -> Parsed<()> {
+    let object = object_in(value, "_geojson")?;
+    match object.get("type").and_then(Value::as_str) {
+        Some("Feature") => match object.get("geometry") {
+            None => Err("a `Feature` needs a `geometry`".to_owned()),
+            Some(Value::Null) => Ok(()),
+            Some(geometry) => read_geometry(geometry, shapes),
         },
-        "FeatureCollection" => {
-            value.get("features")?.as_array()?.iter().try_for_each(|feature| read(feature, shapes))
-        }
+        Some("FeatureCollection") => list_in(object.get("features"), "features", 0)?
+            .iter()
+            .try_for_each(|feature| read(feature, shapes)),
         _ => read_geometry(value, shapes),
     }
 }
 
-fn read_geometry(value: &Value, shapes: &mut Vec<Shape>) -> Option<()> {
-    let kind = value.get("type")?.as_str()?;
+fn read_geometry(value: &Value, shapes: &mut Vec<Shape>) -> Parsed<()> {
+    let geometry = object_in(value, "geometry")?;
+    let kind = geometry.get("type").and_then(Value::as_str).unwrap_or_default();
     if kind == "GeometryCollection" {
-        let members = value.get("geometries")?.as_array()?;
+        let members = list_in(geometry.get("geometries"), "geometries", 0)?;
         return members.iter().try_for_each(|member| read_geometry(member, shapes));
     }
-    let coordinates = value.get("coordinates")?;
-    let read_one: fn(&Value) -> Option<Shape> = match kind {
+    let coordinates = geometry.get("coordinates");
+    let read_one: fn(Option<&Value>) -> Parsed<Shape> = match kind {
         "Point" | "MultiPoint" => |value| position(value).map(Shape::Point),
-        "LineString" | "MultiLineString" => |value| positions(value, 2).map(Shape::Line),
+        "LineString" | "MultiLineString" => |value| positions(value, LINE_POSITIONS_MIN).map(Shape::Line),
         "Polygon" | "MultiPolygon" => |value| polygon(value).map(Shape::Polygon),
-        _ => return None,
+        _ => return Err("`type` must name a geometry, `Feature` or `FeatureCollection`".to_owned()),
     };
     if kind.starts_with("Multi") {
-        for one in coordinates.as_array()? {
-            shapes.push(read_one(one)?);
+        for one in list_in(coordinates, "coordinates", 0)? {
+            shapes.push(read_one(Some(one))?);
         }
     } else {
         shapes.push(read_one(coordinates)?);
     }
-    Some(())
+    Ok(())
 }
 
-fn position(value: &Value) -> Option<Point> {
-    let numbers = value.as_array()?;
-    let finite = |number: &Value| number.as_f64().filter(|number| number.is_finite());
+fn object_in<'v>(value: &'v Value, what: &str) -> Parsed<&'v Map<String, Value>> {
+    value.as_object().ok_or_else(|| format!("`{what}` must be an object"))
+}
+
+fn list_in<'v>(value: Option<&'v Value>, what: &str, least: usize) -> Parsed<&'v [Value]> {
+    match value.and_then(Value::as_array) {
+        None => Err(format!("`{what}` must be an array")),
+        Some(list) if list.len() < least => Err(format!("`{what}` needs at least {least} items")),
+        Some(list) => Ok(list),
+    }
+}
+
+fn position(value: Option<&Value>) -> Parsed<Point> {
+    let numbers = list_in(value, "coordinates", 2)?;
+    let finite = |number: &Value| {
+        let number = number.as_f64().filter(|number| number.is_finite());
+        number.ok_or_else(|| "a position holds numbers only".to_owned())
+    };
     numbers.iter().try_for_each(|number| finite(number).map(drop))?;
-    Some(Point { x: finite(numbers.first()?)?, y: finite(numbers.get(1)?)? })
+    Ok(Point { x: finite(&numbers[0])?, y: finite(&numbers[1])? })
 }
 
-fn positions(value: &Value, least: usize) -> Option<Vec<Point>> {
-    let positions = value.as_array()?.iter().map(position).collect::<Option<Vec<Point>>>()?;
-    (positions.len() >= least).then_some(positions)
+fn positions(value: Option<&Value>, least: usize) -> Parsed<Vec<Point>> {
+    list_in(value, "coordinates", least)?.iter().map(|one| position(Some(one))).collect()
 }
 
-/// Parses rings of at least four positions. The last position of a ring equals the first.
-fn polygon(value: &Value) -> Option<Polygon> {
-    let ring = |value: &Value| positions(value, 4).filter(|ring| is_closed(ring));
-    let rings = value.as_array()?.iter().map(ring).collect::<Option<Vec<Vec<Point>>>>()?;
-    Polygon::new(rings)
+fn polygon(value: Option<&Value>) -> Parsed<Polygon> {
+    let unclosed = || "a ring must end where it begins".to_owned();
+    let ring = |value: &Value| {
+        let ring = positions(Some(value), RING_POSITIONS_MIN)?;
+        if is_closed(&ring) { Ok(ring) } else { Err(unclosed()) }
+    };
+    let rings = list_in(value, "coordinates", 1)?.iter().map(ring).collect::<Parsed<Vec<Vec<Point>>>>()?;
+    Polygon::new(rings).ok_or_else(unclosed)
 }
 
 impl Shape {

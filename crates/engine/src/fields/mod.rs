@@ -92,7 +92,7 @@ impl FieldMap {
         let id = FieldId::try_from(self.names.len()).map_err(|_| {
             Error::user(
                 "max_fields_limit_exceeded",
-                format!("A document cannot contain more than {FIELDS_MAX} fields."),
+                format!("a document brings the index to more than {FIELDS_MAX} field names"),
             )
         })?;
         self.names.push(Arc::clone(&name));

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::payload::Payload;
-use crate::error::{Error, UserError};
 use crate::vector::Remake;
 
 /// Tasks carried out as one commit.
@@ -157,16 +156,4 @@ pub struct Failure {
     pub code: String,
     /// Message for users.
     pub message: String,
-}
-
-impl From<&UserError> for Failure {
-    fn from(error: &UserError) -> Self {
-        Self { code: error.code.to_owned(), message: error.message.clone() }
-    }
-}
-
-impl From<&Error> for Failure {
-    fn from(error: &Error) -> Self {
-        Self { code: error.code().to_owned(), message: error.to_string() }
-    }
 }

@@ -33,21 +33,26 @@ pub fn is_well_formed(field: &str, value: &Value) -> bool {
 pub fn check_geo(id: &str, geo: &Value) -> Result<()> {
     let fault = match geo {
         Value::Null => return Ok(()),
-        Value::Object(object) => match (object.get("lat"), object.get("lng")) {
-            (Some(_), Some(_)) if object.len() > 2 => "contains more than `lat` and `lng`".to_owned(),
-            (Some(lat), Some(lng)) => match (coordinate(lat), coordinate(lng)) {
-                (Some(_), Some(_)) => return Ok(()),
-                (None, Some(_)) => format!("has a latitude that is not a number: `{lat}`"),
-                (_, None) => format!("has a longitude that is not a number: `{lng}`"),
+        Value::Object(object) => match object.keys().find(|name| !matches!(name.as_str(), "lat" | "lng")) {
+            Some(extra) => format!("`_geo` has an unknown field `{extra}` beside `lat` and `lng`"),
+            None => match ["lat", "lng"].into_iter().find_map(|name| coordinate_fault(object, name)) {
+                Some(fault) => fault,
+                None => return Ok(()),
             },
-            (None, Some(_)) => "has no `lat`".to_owned(),
-            (Some(_), None) => "has no `lng`".to_owned(),
-            (None, None) => "has neither `lat` nor `lng`".to_owned(),
         },
-        other => format!("must be an object with `lat` and `lng` or null, but is `{other}`"),
+        other => format!("`_geo` must be an object with `lat` and `lng`, found `{other}`"),
     };
-    let message = format!("The `_geo` field in the document with the id: `\"{id}\"` {fault}.");
-    Err(Error::user("invalid_document_geo_field", message))
+    Err(Error::user("invalid_document_geo_field", format!("document `{id}`: {fault}")))
+}
+
+/// Returns why a coordinate is not valid; `None` if it is.
+fn coordinate_fault(point: &Map<String, Value>, name: &str) -> Option<String> {
+    let value = point.get(name);
+    if value.and_then(coordinate).is_some() {
+        return None;
+    }
+    let found = value.map_or_else(|| "nothing".to_owned(), |value| format!("`{value}`"));
+    Some(format!("`_geo.{name}` must be a number or a string holding one, found {found}"))
 }
 
 /// Checks `_geojson`: a geometry, feature or collection. `id` of the document is for the message.
@@ -55,12 +60,11 @@ pub fn check_geo(id: &str, geo: &Value) -> Result<()> {
 /// # Errors
 /// `invalid_document_geo_field`.
 pub fn check_geojson(id: &str, shape: &Value) -> Result<()> {
-    if shapes_of(shape).is_some() {
-        return Ok(());
-    }
-    let message =
-        format!("The `_geojson` field in the document with the id: `\"{id}\"` is not valid GeoJSON.");
-    Err(Error::user("invalid_document_geo_field", message))
+    let fault = match shapes_of(shape) {
+        Ok(_) => return Ok(()),
+        Err(fault) => fault,
+    };
+    Err(Error::user("invalid_document_geo_field", format!("document `{id}`: `_geojson`: {fault}")))
 }
 
 /// Geographic fields that must be well formed according to settings.

@@ -47,6 +47,6 @@ impl Format {
 
 /// Makes the error for a body that does not parse.
 pub fn malformed(format: Format, reason: &str) -> Error {
-    let message = format!("The `{}` payload provided is malformed. `{reason}`.", format.name());
+    let message = format!("the `{}` payload is malformed: {reason}", format.name());
     Error::user("malformed_payload", message)
 }

@@ -3,10 +3,13 @@
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
-use crate::fields::{ID_BYTES_MAX, at_most, id_from, values_named};
+use crate::fields::{ID_BYTES_MAX, id_from, values_named};
 
 /// Returns the only field of `document` with a name that ends in `id`, in upper or lower case.
-pub fn infer(index_uid: &str, document: &Map<String, Value>) -> Result<String> {
+///
+/// # Errors
+/// `index_primary_key_no_candidate_found` or `index_primary_key_multiple_candidates_found`.
+pub fn infer(document: &Map<String, Value>) -> Result<String> {
     let mut candidates: Vec<&str> =
         document.keys().map(String::as_str).filter(|name| name.to_lowercase().ends_with("id")).collect();
     candidates.sort_unstable();
@@ -14,18 +17,14 @@ pub fn infer(index_uid: &str, document: &Map<String, Value>) -> Result<String> {
         [only] => Ok((*only).to_owned()),
         [] => Err(Error::user(
             "index_primary_key_no_candidate_found",
-            format!(
-                "Index `{index_uid}`: The primary key inference failed as the engine did not find any \
-                 field ending with `id` in its name. Please specify the primary key manually using the \
-                 `primaryKey` query parameter."
-            ),
+            "no field of the first document ends with `id`, so there is no candidate for the primary key; name \
+             it with the `primaryKey` parameter",
         )),
         [first, second, ..] => Err(Error::user(
             "index_primary_key_multiple_candidates_found",
             format!(
-                "Index `{index_uid}`: The primary key inference failed as the engine found {} fields \
-                 ending with `id` in their names: '{first}' and '{second}'. Please specify the primary key \
-                 manually using the `primaryKey` query parameter.",
+                "{} fields of the first document end with `id` and could be the primary key, among them \
+                 `{first}` and `{second}`; name it with the `primaryKey` parameter",
                 candidates.len()
             ),
         )),
@@ -33,8 +32,10 @@ pub fn infer(index_uid: &str, document: &Map<String, Value>) -> Result<String> {
 }
 
 /// Makes the error for a primary key other than that of the index.
-pub fn already_exists(index_uid: &str, stored: &str) -> Error {
-    let message = format!("Index `{index_uid}`: Index already has a primary key: `{stored}`.");
+pub fn already_exists(stored: &str) -> Error {
+    let message = format!(
+        "the index already has the primary key `{stored}`; it can be changed while there are no documents"
+    );
     Error::user("index_primary_key_already_exists", message)
 }
 
@@ -43,22 +44,19 @@ pub fn already_exists(index_uid: &str, stored: &str) -> Error {
 /// # Errors
 /// `missing_document_id` or `invalid_document_id`.
 pub fn id_of(primary_key: &str, document: &Map<String, Value>) -> Result<String> {
+    let whole = || Value::Object(document.clone());
     let found = values_named(primary_key, document);
     match found.as_slice() {
         [] => Err(Error::user(
             "missing_document_id",
-            format!(
-                "Document doesn't have a `{primary_key}` attribute: `{}`.",
-                shortened(&Value::Object(document.clone()))
-            ),
+            format!("the document lacks its primary key `{primary_key}`: {}", shortened(&whole())),
         )),
         [value] => parse_id(value),
         _ => Err(Error::user(
             "invalid_document_id",
             format!(
-                "Document identifier is ambiguous: the primary key `{primary_key}` matches {} values of \
-                 the document.",
-                found.len()
+                "the primary key `{primary_key}` leads to several values in the document {}",
+                shortened(&whole())
             ),
         )),
     }
@@ -73,18 +71,25 @@ pub fn parse_id(value: &Value) -> Result<String> {
         Error::user(
             "invalid_document_id",
             format!(
-                "Document identifier `{}` is invalid. A document identifier can be of type integer or \
-                 string, only composed of alphanumeric characters (a-z A-Z 0-9), hyphens (-) and \
-                 underscores (_), and can not be more than {ID_BYTES_MAX} bytes.",
+                "{} is no document id: integers, and strings of at most {ID_BYTES_MAX} characters out of a-z \
+                 A-Z 0-9 - _ are",
                 shortened(value)
             ),
         )
     })
 }
 
-/// Formats a value for a message, cut to 1000 bytes because messages are stored with tasks.
+/// Formats a value as JSON for a message, in backticks and cut to a readable length.
 fn shortened(value: &Value) -> String {
-    const BYTES_MAX: usize = 1000;
+    const UNITS_MAX: usize = 200;
     let text = value.to_string();
-    if text.len() <= BYTES_MAX { text } else { format!("{}…", at_most(&text, BYTES_MAX)) }
+    let mut units = 0;
+    let is_over = |character: char| {
+        units += character.len_utf16();
+        units > UNITS_MAX
+    };
+    match text.find(is_over) {
+        Some(end) => format!("`{}…`", &text[..end]),
+        None => format!("`{text}`"),
+    }
 }

@@ -33,7 +33,7 @@ impl StagedBatch {
         if let (Some(stored), Some(wanted)) = (&self.primary_key, wanted_key)
             && stored != wanted
         {
-            return Err(primary_key::already_exists(&self.index_uid, stored));
+            return Err(primary_key::already_exists(stored));
         }
         let mut key = self.primary_key.clone().or_else(|| wanted_key.map(str::to_owned));
         let mut fields = Arc::clone(&self.fields);
@@ -64,7 +64,7 @@ impl StagedBatch {
             let document = spool.document(slice)?;
             let key = match &key {
                 Some(key) => key,
-                None => key.insert(primary_key::infer(&self.index_uid, &document)?),
+                None => key.insert(primary_key::infer(&document)?),
             };
             let id: CompactString = primary_key::id_of(key, &document)?.into();
             checks.run(&id, &document)?;

@@ -75,7 +75,7 @@ impl Spool {
             None => map(&payload.path)?.map(Body::Mapped),
         };
         let Some(body) = body else {
-            let message = format!("A {} payload is missing.", payload.format.name());
+            let message = format!("a `{}` payload is missing: the body is empty", payload.format.name());
             return Err(Error::user("missing_payload", message));
         };
         let csv = match payload.format {

@@ -9,7 +9,7 @@ use super::docids::DocidAllocator;
 use super::preview::preview;
 use super::primary_key;
 use super::staged_batch::{StagedBatch, id_in};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, UserError};
 use crate::filter::{self, Features, Scope};
 use crate::settings::Settings;
 
@@ -23,12 +23,19 @@ impl StagedBatch {
             let nothing = nothing_done(&task.operation);
             let outcome = match self.operation(task.operation) {
                 Ok(outcome) => outcome,
-                Err(error @ Error::User(_)) => Outcome { error: Some(Failure::from(&error)), ..nothing },
+                Err(Error::User(error)) => Outcome { error: Some(self.failure_of(&error)), ..nothing },
                 Err(error) => return Err(error),
             };
             self.outcomes.push(Outcome { task_uid: task.task_uid, ..outcome });
         }
         Ok(())
+    }
+
+    /// Names the index in messages, except in those about the body alone.
+    fn failure_of(&self, error: &UserError) -> Failure {
+        let is_of_body = matches!(error.code, "missing_payload" | "malformed_payload");
+        let index = if is_of_body { String::new() } else { format!("index `{}`: ", self.index_uid) };
+        Failure { code: error.code.to_owned(), message: format!("{index}{}", error.message) }
     }
 
     fn operation(&mut self, operation: Operation) -> Result<Outcome> {
@@ -87,7 +94,7 @@ impl StagedBatch {
             && self.documents() > 0
             && *stored != wanted
         {
-            return Err(primary_key::already_exists(&self.index_uid, stored));
+            return Err(primary_key::already_exists(stored));
         }
         self.primary_key = Some(wanted);
         Ok(Outcome { touched: true, ..Outcome::default() })
@@ -98,7 +105,7 @@ impl StagedBatch {
         // The route has already refused filters with disabled features.
         let features =
             Features { contains_filter: true, legacy_search: false, multimodal: true, foreign_keys: true };
-        let (code, index_uid) = ("invalid_document_filter", Some(self.index_uid.as_str()));
+        let (code, index_uid) = ("invalid_document_filter", None);
         let stop = Some(self.monitor.call_stop.as_deref().unwrap_or(&self.monitor.stop));
         let scope = Scope { code, index_uid, features, stop, until: None, foreign: None };
         let Some(expression) = filter::parse(filter, &scope)? else { return Ok(Vec::new()) };

@@ -12,7 +12,7 @@ use super::request::{DocumentRequest, DocumentsRequest, decode};
 use super::sort_request::parse_sort;
 use crate::error::{Error, Result};
 use crate::facets::{Columns, GeoBuckets, SortBuckets};
-use crate::fields::{ID_BYTES_MAX, is_id};
+use crate::fields::is_id;
 use crate::filter::{self, Foreign, ForeignIndexes, Indexes, Scope};
 use crate::ranking::SortCriterion;
 use crate::store::Snapshot;
@@ -39,13 +39,9 @@ pub fn documents(snapshot: &Snapshot, request: &[u8], indexes: &dyn Indexes) -> 
     let mut universe = filter::passing(snapshot, &request.filter, &scope)?;
     if let Some(ids) = &request.ids {
         let mut wanted = RoaringBitmap::new();
-        for id in ids {
+        for (at, id) in ids.iter().enumerate() {
             if !is_id(id) {
-                let message = format!(
-                    "Document identifier `{id}` is invalid. A document identifier can be of type integer or \
-                     string, only composed of alphanumeric characters (a-z A-Z 0-9), hyphens (-) and \
-                     underscores (_), and can not be more than {ID_BYTES_MAX} bytes."
-                );
+                let message = format!("`.ids[{at}]`: `{id}` is no document id");
                 return Err(Error::user("invalid_document_ids", message));
             }
             wanted.extend(snapshot.docid_of(id)?);
