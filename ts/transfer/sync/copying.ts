@@ -108,33 +108,38 @@ async function copyRows(copy: Copy, into: string, after: Key | null, rowsBefore:
   const waiting: Promise<void>[] = []
   let indexed: Promise<void> = Promise.resolve()
   let reading = awaitedLater(source.page(mapping.uid, after, size.rows))
-  for (;;) {
-    signal.throwIfAborted()
-    const page = await reading
-    size.note(page.documents.length, bytesOf(page.documents))
-    const { last } = page
-    if (last !== null) reading = awaitedLater(source.page(mapping.uid, last, size.rows))
-    if (waiting.length >= COPY_PAGES_WAITING_MAX) await waiting.shift()
-    const keys = page.documents.map(({ key }) => key)
-    // Does not keep the documents: too many pages wait for their documents to fit in memory.
-    const origin = {
-      ids: () => keys.map(documentId),
-      read: async () => linesOf(facts, await source.read(mapping.uid, keys)),
+  try {
+    for (;;) {
+      signal.throwIfAborted()
+      const page = await reading
+      size.note(page.documents.length, bytesOf(page.documents))
+      const { last } = page
+      if (last !== null) reading = awaitedLater(source.page(mapping.uid, last, size.rows))
+      if (waiting.length >= COPY_PAGES_WAITING_MAX) await waiting.shift()
+      const keys = page.documents.map(({ key }) => key)
+      // Does not keep the documents: too many pages wait for their documents to fit in memory.
+      const origin = {
+        ids: () => keys.map(documentId),
+        read: async () => linesOf(facts, await source.read(mapping.uid, keys)),
+      }
+      const ended = await target.upload(into, facts.primaryKey, linesOf(facts, page.documents), origin)
+      const before = indexed
+      const count = keys.length
+      const next = async (): Promise<void> => {
+        await before
+        await ended()
+        rows += count
+        if (last !== null) await copy.progress({ state: 'copying', fingerprint, into, after: last, rows })
+      }
+      indexed = awaitedLater(next())
+      waiting.push(indexed)
+      if (last !== null) continue
+      await indexed
+      return rows
     }
-    const ended = await target.upload(into, facts.primaryKey, linesOf(facts, page.documents), origin)
-    const before = indexed
-    const count = keys.length
-    const next = async (): Promise<void> => {
-      await before
-      await ended()
-      rows += count
-      if (last !== null) await copy.progress({ state: 'copying', fingerprint, into, after: last, rows })
-    }
-    indexed = awaitedLater(next())
-    waiting.push(indexed)
-    if (last !== null) continue
-    await indexed
-    return rows
+  } finally {
+    // Uploads and progress that go on after their session would mix with those of the next.
+    await indexed.catch(() => undefined)
   }
 }
 

@@ -63,6 +63,15 @@ export async function runSync(setup: SyncSetup): Promise<void> {
   }
 }
 
+/**
+ * Like `Promise.all`, but rejects only when all have ended. A write that goes on after its session could replace a newer
+ * document of the next session.
+ */
+async function allEnded(all: readonly (Promise<void> | null)[]): Promise<void> {
+  await Promise.allSettled(all)
+  await Promise.all(all)
+}
+
 /** Work with one connection to the stream of changes. */
 class Session {
   readonly #setup: SyncSetup
@@ -249,7 +258,7 @@ class Session {
 
   async #apply({ changes, position, rows, committedMs }: ChangeBatch): Promise<void> {
     const { figures, config } = this.#setup
-    await Promise.all(
+    await allEnded(
       config.mappings.map(async (mapping) => {
         const change = changes.get(mapping.uid)
         if (change !== undefined) await this.#applyTo(mapping, change)
@@ -284,7 +293,7 @@ class Session {
       const lines = linesOf(facts, documents)
       const present = new Set(lines.map(({ id }) => id))
       const absent = some.map(documentId).filter((id) => !present.has(id))
-      await Promise.all([
+      await allEnded([
         target.put(uid, facts.primaryKey, lines),
         absent.length > 0 ? target.remove(uid, absent) : null,
       ])

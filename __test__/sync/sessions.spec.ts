@@ -1,0 +1,110 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import test from 'ava'
+import {
+  type Destination,
+  type Mapping,
+  type ProgressStore,
+  runSync,
+  type Source,
+  syncConfig,
+  syncFigures,
+} from '../../ts/transfer/sync/index.js'
+
+// Rule: a session that fails ends its writes before the next begins. A late write could replace a newer document.
+
+const config = syncConfig(
+  {
+    source: { url: 'postgres://localhost/none' },
+    target: { url: 'http://localhost:1' },
+    index: [
+      { uid: 'failing', table: 'failing' },
+      { uid: 'writing', table: 'writing' },
+    ],
+  },
+  'sync.json',
+)
+
+const lost = (): never => {
+  throw Object.assign(new Error('lost'), { name: 'SourceError', isTransient: true })
+}
+const document = { key: ['1'], json: '{}' }
+const changed = { isTruncated: false, recopy: null, keys: [['1']] }
+const ready = { state: 'ready', fingerprint: 'f' }
+
+const source: Partial<Source> = {
+  identity: async () => 'db',
+  prepare: async () => ({
+    ok: true,
+    facts: { primaryKey: 'id', keyColumns: 1, estimatedRows: 0, hasNumberId: true, fingerprint: 'f' },
+  }),
+  openSlot: async () => ({ confirmed: '0/1', isNew: false }),
+  slotFacts: async () => null,
+  settled: async () => undefined,
+  compare: () => 0,
+  confirm: async () => undefined,
+}
+
+const cases: readonly {
+  readonly name: string
+  readonly source: Partial<Source>
+  /** Progress of the indexes before. */
+  readonly mappings: object
+}[] = [
+  {
+    name: 'changes of one index cannot be read while those of another are written',
+    source: {
+      read: async (uid) => (uid === 'failing' ? lost() : [document]),
+      async *changes() {
+        const changes = new Map(config.mappings.map(({ uid }: Mapping) => [uid, changed]))
+        yield { changes, position: '0/2', rows: 2, committedMs: null }
+      },
+    },
+    mappings: { failing: ready, writing: ready },
+  },
+  {
+    name: 'a page cannot be read while an earlier one is indexed',
+    source: {
+      page: async (_uid, after) => (after === null ? { documents: [document], last: ['1'] } : lost()),
+    },
+    mappings: { writing: ready },
+  },
+]
+
+for (const { name, source: own, mappings } of cases)
+  test(`a session ends its writes before it fails: ${name}`, async (t) => {
+    const events: string[] = []
+    const stop = new AbortController()
+    const written = async (): Promise<void> => {
+      for (let turns = 0; turns < 20; turns++) await turn()
+      events.push('written')
+    }
+    const target = {
+      put: written,
+      upload: async () => written,
+      deleteIndex: async () => undefined,
+      ensureIndex: async () => undefined,
+      documents: async () => 0,
+      deadLetters: 0,
+    }
+    const store = {
+      create: async () => undefined,
+      requests: async () => ({ isPaused: false, resync: [] }),
+      load: async () => ({ source: 'db', position: '0/1', mappings, savedAt: '' }),
+      save: async () => undefined,
+    }
+    await runSync({
+      config,
+      source: { ...source, ...own } as Source,
+      target: target as unknown as Destination,
+      store: store as unknown as ProgressStore,
+      figures: await syncFigures(),
+      signal: stop.signal,
+      log(line) {
+        if (!line.endsWith('trying again')) return
+        events.push(line)
+        stop.abort()
+      },
+      copied: () => undefined,
+    })
+    t.deepEqual(events, ['written', 'lost; trying again'])
+  })
