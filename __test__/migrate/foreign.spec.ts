@@ -1,7 +1,7 @@
 /** Indexes of Typesense and Algolia, copied into a server. */
 import test, { type ExecutionContext } from 'ava'
 import { openOutbound } from '../../ts/outbound/index.js'
-import { documentId } from '../../ts/transfer/foreign/documents.js'
+import { DocumentConverter, documentId } from '../../ts/transfer/foreign/documents.js'
 import {
   copyForeign,
   describeForeign,
@@ -356,3 +356,43 @@ test('Algolia: records, settings, synonyms and rules become an index with rules'
   t.false(found.includes('hitsPerPage'))
   t.false(found.includes('attributesToSnippet'))
 })
+
+const conversions: readonly {
+  readonly name: string
+  readonly json: string
+  readonly converted: string
+  readonly remarks: number
+}[] = [
+  {
+    name: 'keeps the digits of numbers next to a place',
+    json: '{"id":"1","size":9007199254740993,"tags":[1.10,{"n":1.0e40}],"place":{"lat":1,"lng":2}}',
+    converted: '{"id":"1","size":9007199254740993,"tags":[1.10,{"n":1.0e40}],"_geo":{"lat":1,"lng":2}}',
+    remarks: 0,
+  },
+  {
+    name: 'keeps the last of two members of the same name',
+    json: '{"id":"1","size":1,"size":2,"place":null,"__proto__":3}',
+    converted: '{"id":"1","size":2,"__proto__":3}',
+    remarks: 1,
+  },
+  {
+    name: 'keeps the digits of numbers next to an encoded id',
+    json: '{"id":"a/b","size":9007199254740993}',
+    converted: `{"id":"${documentId('a/b')}","size":9007199254740993,"original_id":"a/b"}`,
+    remarks: 1,
+  },
+  {
+    name: 'keeps a field with the name of the original id',
+    json: '{"id":"a/b","original_id":"mine"}',
+    converted: `{"id":"${documentId('a/b')}","original_id":"mine"}`,
+    remarks: 2,
+  },
+]
+
+for (const { name, json, converted, remarks } of conversions)
+  test(`a converted document ${name}`, (t) => {
+    const geo = { field: 'place', order: 'object' } as const
+    const converter = new DocumentConverter({ idField: 'id', removed: [], geo, vectors: [] })
+    t.is(converter.convert(Buffer.from(json)), converted)
+    t.is(converter.remarks().length, remarks)
+  })

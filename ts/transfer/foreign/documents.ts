@@ -1,6 +1,6 @@
 /** Turns documents of another engine into documents of this API. */
 import { createHash } from 'node:crypto'
-import { counted } from '../../parse/index.js'
+import { counted, type JsonNode, readJsonText, toText } from '../../parse/index.js'
 import { type DocumentForm, ForeignError } from './foreign.js'
 import { ID_BYTES_MAX } from './limits.js'
 
@@ -22,6 +22,7 @@ export function documentId(id: string): string {
 export class DocumentConverter {
   readonly #form: DocumentForm
   #encodedIds = 0
+  #ownOriginals = 0
   #unusablePlaces = 0
   #unusableVectors = 0
 
@@ -29,17 +30,20 @@ export class DocumentConverter {
     this.#form = form
   }
 
-  /** Returns the document as JSON. A document that needs no change keeps its text, with all digits of its numbers. */
+  /** Returns the document as JSON. Members that need no change keep their text, with all digits of their numbers. */
   convert(json: Buffer): string {
     const { idField, removed, geo, vectors } = this.#form
     const document = parsed(json)
+    const before = { ...document }
     let isChanged = false
     const id = document[idField]
     if (typeof id !== 'string' && typeof id !== 'number')
       throw new ForeignError(`a document has no \`${idField}\`: ${json.toString().slice(0, 200)}`)
     const ownId = documentId(String(id))
     if (ownId !== String(id)) {
-      Object.assign(document, { [idField]: ownId, [ORIGINAL_ID]: id })
+      document[idField] = ownId
+      if (Object.hasOwn(document, ORIGINAL_ID)) this.#ownOriginals++
+      else document[ORIGINAL_ID] = id
       this.#encodedIds++
       isChanged = true
     }
@@ -60,7 +64,7 @@ export class DocumentConverter {
       for (const field of vectors) delete document[field]
       isChanged = true
     }
-    return isChanged ? JSON.stringify(document) : json.toString()
+    return isChanged ? textOf(document, before, json) : json.toString()
   }
 
   #vector(value: unknown): readonly number[] | null {
@@ -79,6 +83,10 @@ export class DocumentConverter {
       lines.push(
         `the ids of ${counted(this.#encodedIds, 'document')}: they have characters that ids here cannot have, so \`${idField}\` is encoded and \`${ORIGINAL_ID}\` keeps them`,
       )
+    if (this.#ownOriginals > 0)
+      lines.push(
+        `the original ids of ${counted(this.#ownOriginals, 'document')}: they have a field \`${ORIGINAL_ID}\` of their own, which is kept`,
+      )
     if (this.#unusablePlaces > 0)
       lines.push(
         `the places of ${counted(this.#unusablePlaces, 'document')}: \`${geo?.field}\` is not one pair of numbers`,
@@ -86,6 +94,29 @@ export class DocumentConverter {
     if (this.#unusableVectors > 0)
       lines.push(`${counted(this.#unusableVectors, 'vector')}: not lists of numbers`)
     return lines
+  }
+}
+
+/** Returns a changed document as JSON. @param before its members before the change @param json its text before */
+function textOf(
+  document: Readonly<Record<string, unknown>>,
+  before: Readonly<Record<string, unknown>>,
+  json: Buffer,
+): string {
+  const texts = new Map(membersOf(json))
+  const members = Object.entries(document).map(([name, value]) => {
+    const kept = before[name] === value ? texts.get(name) : undefined
+    return `${JSON.stringify(name)}:${kept === undefined ? JSON.stringify(value) : toText(kept)}`
+  })
+  return `{${members.join(',')}}`
+}
+
+function membersOf(json: Buffer): readonly (readonly [string, JsonNode])[] {
+  try {
+    const node = readJsonText(json.toString())
+    return node.kind === 'object' ? node.entries : []
+  } catch (error) {
+    throw new ForeignError(`a document cannot be read: ${(error as Error).message}`, { cause: error })
   }
 }
 
