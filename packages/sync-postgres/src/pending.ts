@@ -36,7 +36,11 @@ interface Watcher {
 /** Collects the changes of a stream, merged by row. */
 export class PendingBatch {
   readonly #plans: () => Iterable<Plan>
-  readonly #relations = new Map<number, readonly Watcher[]>()
+  /** Tables of the stream by oid. The database describes each once, even if no mapping can be read then. */
+  readonly #relations = new Map<number, Relation>()
+  /** Mappings of each table, as of `#watchedPlans`. */
+  readonly #watchers = new Map<number, readonly Watcher[]>()
+  #watchedPlans: readonly Plan[] = []
   #changes = new Map<string, PendingChanges>()
   #xids = new Set<number>()
   #position: bigint | null = null
@@ -91,17 +95,18 @@ export class PendingBatch {
         this.#transaction = null
         return
       case 'relation':
-        this.#relations.set(message.relation.oid, this.#watchersOf(message.relation))
+        this.#relations.set(message.relation.oid, message.relation)
+        this.#watchers.delete(message.relation.oid)
         return
       case 'row':
         this.#noteTransaction()
-        for (const watcher of this.#relations.get(message.relation) ?? [])
+        for (const watcher of this.#watching(message.relation))
           this.#addRow(watcher, message.before, message.after)
         return
       case 'truncate':
         this.#noteTransaction()
         for (const relation of message.relations)
-          for (const watcher of this.#relations.get(relation) ?? []) this.#truncate(watcher)
+          for (const watcher of this.#watching(relation)) this.#truncate(watcher)
         return
       case 'other':
         return
@@ -115,9 +120,26 @@ export class PendingBatch {
     this.#committedMs ??= this.#transaction.committedMs
   }
 
+  #watching(oid: number): readonly Watcher[] {
+    const plans = [...this.#plans()]
+    if (
+      plans.length !== this.#watchedPlans.length ||
+      plans.some((plan, at) => plan !== this.#watchedPlans[at])
+    ) {
+      this.#watchers.clear()
+      this.#watchedPlans = plans
+    }
+    const known = this.#watchers.get(oid)
+    if (known !== undefined) return known
+    const relation = this.#relations.get(oid)
+    const found = relation === undefined ? [] : this.#watchersOf(relation)
+    this.#watchers.set(oid, found)
+    return found
+  }
+
   #watchersOf({ schema, name, columns }: Relation): readonly Watcher[] {
     const watchers: Watcher[] = []
-    for (const { uid, table, key, padded, relations } of this.#plans()) {
+    for (const { uid, table, key, padded, relations } of this.#watchedPlans) {
       const watch = (relation: number | null, names: readonly string[]): void => {
         const positions = names.map((column) => columns.indexOf(column))
         const isComplete = positions.every((position) => position >= 0)

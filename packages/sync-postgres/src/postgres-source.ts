@@ -7,6 +7,7 @@ import type {
   Source,
   SourceSettings,
 } from '../../../ts/transfer/sync/source.js'
+import type { Table } from './catalogue.js'
 import { check } from './check.js'
 import { openDatabase } from './database.js'
 import { VISIBLE_PAUSE_LAST_MS } from './limits.js'
@@ -18,6 +19,11 @@ import { dropPublication, dropSlot, ensurePublication, ensureSlot, slotFacts } f
 import { PostgresError } from './source-error.js'
 import { ChangeStream } from './stream.js'
 import { hasSettled } from './visibility.js'
+
+const tablesOf = ({ table, relations }: Plan): readonly Table[] => [
+  table,
+  ...relations.map((one) => one.table),
+]
 
 /** @throws PostgresError for a mistake in the settings */
 export function openSource(
@@ -40,12 +46,12 @@ export function openSource(
     if (plan === undefined) throw new PostgresError(`the documents of \`${uid}\` cannot be read`, false)
     return plan
   }
+  /** Oids of the tables that the publication has. */
+  let published: ReadonlySet<string> = new Set()
   const publish = async (): Promise<void> => {
-    const tables = [...plans.values()].flatMap((plan) => [
-      plan.table,
-      ...plan.relations.map((one) => one.table),
-    ])
+    const tables = [...plans.values()].flatMap(tablesOf)
     if (tables.length > 0) await ensurePublication(database, settings, tables)
+    published = new Set(tables.map(({ oid }) => oid))
   }
   const snapshot = async (): Promise<string> => {
     const sql = 'select pg_current_snapshot()::text as snapshot'
@@ -67,11 +73,12 @@ export function openSource(
     async prepare(uid): Promise<Prepared> {
       try {
         const plan = await makePlan(database, mappingOf(uid))
-        const isOtherTable = plans.get(uid)?.table.oid !== plan.table.oid
-        const isKnown = plans.has(uid)
         plans.set(uid, plan)
-        // A table that was created again is not published.
-        if (isOtherTable && isKnown) await publish()
+        // A table that was created again is not published. A new session publishes it, and copies it only after the
+        // transactions have ended that may have changed it before.
+        const added = stream === null ? undefined : tablesOf(plan).find(({ oid }) => !published.has(oid))
+        if (added !== undefined)
+          throw new PostgresError(`the table ${added.sql} is new and must be published`, true)
         return { ok: true, facts: plan.facts }
       } catch (error) {
         if (!(error instanceof PostgresError) || error.isTransient) throw error
