@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import test, { type ExecutionContext } from 'ava'
 import {
   type Outbound,
@@ -210,6 +211,21 @@ test('a long answer that does not begin, stalls, is cut or is aborted throws the
   const given = await client.stream({ url: `${url}/pausing`, idleMs: 5_000, signal: giving.signal })
   giving.abort()
   await fails(t, streamed(given.body), 'aborted')
+})
+
+test('a reader may take longer for a part of a long answer than the other side may pause', async (t) => {
+  const { url } = await receiver(t, (_, response) => {
+    response.write('a'.repeat(70_000))
+    setImmediate(() => response.end('b'))
+  })
+  const { body } = await outbound(t).stream({ url, idleMs: 1_000 })
+  let [bytes, chunks] = [0, 0]
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (++chunks === 1) await sleep(2_000)
+  }
+  t.is(bytes, 70_001)
+  t.true(chunks > 1)
 })
 
 test('pauses double up to the last, and half of each is random', (t) => {

@@ -252,7 +252,10 @@ async function stream(agent: Agent, policy: AddressPolicy, request: StreamReques
     const { statusCode: status, headers, body } = answer
     clearTimeout(timer)
     timeoutMs = request.idleMs
-    timer = setTimeout(() => idle.abort(), timeoutMs)
+    const awaitChunk = (): void => {
+      timer = setTimeout(() => idle.abort(), timeoutMs)
+    }
+    awaitChunk()
     // An error before the body is read is reported to its reader.
     body.on('error', () => undefined)
     const discard = (): void => {
@@ -263,10 +266,10 @@ async function stream(agent: Agent, policy: AddressPolicy, request: StreamReques
     async function* chunks(): AsyncGenerator<Buffer> {
       try {
         for await (const chunk of body as AsyncIterable<Buffer>) {
-          timer.refresh()
+          // Excludes the time of the reader, which may be longer.
+          clearTimeout(timer)
           yield chunk
-          // Excludes the time of the reader.
-          timer.refresh()
+          awaitChunk()
         }
       } catch (error) {
         throw failed(error)
