@@ -10,7 +10,9 @@ import {
   syncFigures,
 } from '../../ts/transfer/sync/index.js'
 
-// Rule: a session that fails ends its writes before the next begins. A late write could replace a newer document.
+// Rules:
+// 1. A session that fails ends its writes before the next begins. A late write could replace a newer document.
+// 2. An interrupted copy continues, unless its index was removed.
 
 const config = syncConfig(
   {
@@ -107,4 +109,48 @@ for (const { name, source: own, mappings } of cases)
       copied: () => undefined,
     })
     t.deepEqual(events, ['written', 'lost; trying again'])
+  })
+
+const continuations = [
+  { name: 'continues in its index', into: 'writing', documents: 5, first: ['5'] },
+  { name: 'continues in a new index', into: 'writing_siftd_copy', documents: 5, first: ['5'] },
+  { name: 'starts again without its index', into: 'writing', documents: null, first: null },
+  { name: 'starts again without its new index', into: 'writing_siftd_copy', documents: null, first: null },
+] as const
+
+for (const { name, into, documents, first } of continuations)
+  test(`an interrupted copy ${name}`, async (t) => {
+    const stop = new AbortController()
+    const asked: unknown[] = []
+    const copying = { state: 'copying', fingerprint: 'f', into, after: ['5'], rows: 5 }
+    const target = {
+      deleteIndex: async () => undefined,
+      ensureIndex: async () => undefined,
+      documents: async (uid: string) => (uid === into ? documents : 0),
+      deadLetters: 0,
+    }
+    const store = {
+      create: async () => undefined,
+      requests: async () => ({ isPaused: false, resync: [] }),
+      load: async () => ({
+        ...{ source: 'db', position: '0/1', savedAt: '' },
+        mappings: { failing: ready, writing: copying },
+      }),
+      save: async () => undefined,
+    }
+    const page: Source['page'] = async (_uid, after) => {
+      asked.push(after)
+      return lost()
+    }
+    await runSync({
+      config,
+      source: { ...source, page } as Source,
+      target: target as unknown as Destination,
+      store: store as unknown as ProgressStore,
+      figures: await syncFigures(),
+      signal: stop.signal,
+      log: (line) => void (line.endsWith('trying again') && stop.abort()),
+      copied: () => undefined,
+    })
+    t.deepEqual(asked, [first])
   })

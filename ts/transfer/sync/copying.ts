@@ -39,12 +39,14 @@ export async function copyDocuments(copy: Copy, before: MappingProgress | null):
   const { target, mapping, facts, log } = copy
   const { uid } = mapping
   const { fingerprint } = facts
-  const isContinued =
-    before?.state === 'copying' && before.fingerprint === fingerprint && before.after !== null
-  if (isContinued) {
-    log(`index \`${uid}\`: continuing after ${before.rows} copied rows`)
-    await copyRows(copy, before.into, before.after, before.rows)
-    return finished(copy, before.into, before.into !== uid)
+  if (before?.state === 'copying' && before.fingerprint === fingerprint && before.after !== null) {
+    // The index may have been removed meanwhile, and its documents with it.
+    if ((await target.documents(before.into)) !== null) {
+      log(`index \`${uid}\`: continuing after ${before.rows} copied rows`)
+      await copyRows(copy, before.into, before.after, before.rows)
+      return finished(copy, before.into, before.into !== uid)
+    }
+    log(`index \`${uid}\`: the copied rows are missing in \`${before.into}\``)
   }
   const { into, wasEmpty } = await preparedIndex(copy)
   log(`index \`${uid}\`: copying ${mapping.table}${into === uid ? '' : ' into a new index'}`)
