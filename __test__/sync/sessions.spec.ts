@@ -12,7 +12,8 @@ import {
 
 // Rules:
 // 1. A session that fails ends its writes before the next begins. A late write could replace a newer document.
-// 2. An interrupted copy continues, unless its index was removed.
+// 2. Progress is stored once at a time, so that no older one replaces a newer one.
+// 3. An interrupted copy continues, unless its index was removed.
 
 const config = syncConfig(
   {
@@ -154,3 +155,47 @@ for (const { name, into, documents, first } of continuations)
     })
     t.deepEqual(asked, [first])
   })
+
+test('two indexes that are copied at once store their progress one after the other', async (t) => {
+  const stop = new AbortController()
+  let [saving, savingMax, copied] = [0, 0, 0]
+  const target = {
+    upload: async () => async () => undefined,
+    deleteIndex: async () => undefined,
+    ensureIndex: async () => undefined,
+    documents: async () => 0,
+    deadLetters: 0,
+  }
+  const store = {
+    create: async () => undefined,
+    requests: async () => ({ isPaused: false, resync: [] }),
+    load: async () => ({
+      ...{ source: 'db', position: '0/1', savedAt: '' },
+      mappings: { failing: ready, writing: ready },
+    }),
+    async save() {
+      savingMax = Math.max(savingMax, ++saving)
+      for (let turns = 0; turns < 5; turns++) await turn()
+      saving--
+    },
+  }
+  const recopied = { isTruncated: false, recopy: 'a related table was truncated', keys: [] }
+  const own: Partial<Source> = {
+    page: async () => ({ documents: [], last: null }),
+    async *changes() {
+      const changes = new Map(config.mappings.map(({ uid }: Mapping) => [uid, recopied]))
+      yield { changes, position: '0/2', rows: 2, committedMs: null }
+    },
+  }
+  await runSync({
+    config,
+    source: { ...source, ...own } as Source,
+    target: target as unknown as Destination,
+    store: store as unknown as ProgressStore,
+    figures: await syncFigures(),
+    signal: stop.signal,
+    log: (line) => void (line.endsWith(': copied') && ++copied === 2 && stop.abort()),
+    copied: () => undefined,
+  })
+  t.deepEqual([copied, savingMax], [2, 1])
+})

@@ -18,6 +18,8 @@ export class CappedProgress {
   #isBusy = false
   #savedMs = 0
   #saving: Promise<void> | null = null
+  /** Ends with the save that was started last. */
+  #last: Promise<void> = Promise.resolve()
   #failure: unknown = null
 
   constructor(setup: CappedProgressSetup) {
@@ -55,7 +57,14 @@ export class CappedProgress {
     await this.#save()
   }
 
-  async #save(): Promise<void> {
+  /** One save at a time: a late one would replace newer progress. */
+  #save(): Promise<void> {
+    const saved = this.#last.then(() => this.#saveOnce())
+    this.#last = saved.catch(() => undefined)
+    return saved
+  }
+
+  async #saveOnce(): Promise<void> {
     const position = this.#position
     this.#isBusy = false
     this.#savedMs = Date.now()
