@@ -2,11 +2,25 @@
 
 const KEY_NAME = 'siftd.key'
 
-/** The key is kept until the tab is closed, and is sent only to this server. */
-export const storedKey = (): string => sessionStorage.getItem(KEY_NAME) ?? ''
+/** The key, if the browser has no storage for this site. */
+let unstored = ''
+
+/** The key is kept until the tab is closed, or reloaded if storage is switched off. It is sent only to this server. */
+export function storedKey(): string {
+  try {
+    return sessionStorage.getItem(KEY_NAME) ?? unstored
+  } catch {
+    return unstored
+  }
+}
 export function storeKey(key: string): void {
-  if (key === '') sessionStorage.removeItem(KEY_NAME)
-  else sessionStorage.setItem(KEY_NAME, key)
+  unstored = key
+  try {
+    if (key === '') sessionStorage.removeItem(KEY_NAME)
+    else sessionStorage.setItem(KEY_NAME, key)
+  } catch {
+    // Reading the storage fails too, so `unstored` is used.
+  }
 }
 
 /** An error answer, or no answer (`status` 0). */
@@ -50,13 +64,21 @@ export async function askText(method: string, path: string, request: Request = {
   return read || 'null'
 }
 
+/** @throws {Failure} if the key has a character that no header may have */
 export function headers(contentType: string | null): Record<string, string> {
   const key = storedKey()
+  const strange = /[^\x20-\x7e]/u.exec(key)?.[0]
+  if (strange !== undefined)
+    throw new Failure(403, 'invalid_api_key', `The key contains ${nameOf(strange)}, which no key has.`)
   return {
     ...(contentType !== null && { 'Content-Type': contentType }),
     ...(key !== '' && { Authorization: `Bearer ${key}` }),
   }
 }
+
+/** Names a character, which may be invisible, such as U+200B in copied text. */
+const nameOf = (character: string): string =>
+  `the character U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
 
 /** Parses an error body of the API. */
 export function failureOf(status: number, text: string): Failure {

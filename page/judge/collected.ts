@@ -42,7 +42,9 @@ export function useCollected(index: string): Collected {
         else localStorage.setItem(nameOf(index), JSON.stringify(next))
         setProblem(null)
       } catch {
-        setProblem('The browser has no more space for judgments. Download and forget them.')
+        setProblem(
+          'The browser has no space for judgments, or refuses storage. Download and forget them, or allow storage.',
+        )
       }
       dispatchEvent(new Event(CHANGED))
     },

@@ -44,3 +44,38 @@ test('a search-only key searches the named index', async (t) => {
   await page.getByText('5 hits').waitFor()
   t.is(await page.locator('.hit').count(), 5)
 })
+
+test('a key with an invisible character is refused with its code point', async (t) => {
+  const { page } = await visit(t, (server) => fillFilms(t, server), { server: { masterKey } })
+  const key = page.getByLabel('Key', { exact: true })
+  await key.fill(`${masterKey.slice(0, 4)}\u200B${masterKey.slice(4)}`)
+  await key.press('Enter')
+  await page.getByRole('alert').waitFor()
+  t.regex(await textOf(page.getByRole('alert')), /U\+200B/)
+  await key.fill(masterKey)
+  await key.press('Enter')
+  await page.getByText('5 hits').waitFor()
+})
+
+test('the page works in a browser that refuses storage', async (t) => {
+  const { page, complaints } = await visit(t, (server) => fillFilms(t, server), { server: { masterKey } })
+  await page.addInitScript(() => {
+    for (const name of ['sessionStorage', 'localStorage'])
+      Object.defineProperty(globalThis, name, {
+        get() {
+          throw new DOMException('Access is denied for this document.', 'SecurityError')
+        },
+      })
+  })
+  await page.reload()
+  const key = page.getByLabel('Key', { exact: true })
+  await key.fill(masterKey)
+  await key.press('Enter')
+  await page.getByText('5 hits').waitFor()
+  await page.getByRole('button', { name: 'Judge hits' }).click()
+  await page.getByRole('searchbox', { name: 'Query' }).fill('mirror')
+  await page.getByRole('button', { name: 'Good hit: Mirror' }).click()
+  await page.getByText('has no space for judgments, or refuses storage').waitFor()
+  await page.getByRole('button', { name: 'Load images' }).click()
+  t.deepEqual(complaints, [])
+})
