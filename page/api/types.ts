@@ -36,6 +36,7 @@ export interface Hit {
 }
 
 export interface SearchAnswer {
+  readonly query: string
   readonly hits: readonly Hit[]
   readonly processingTimeMs: number
   readonly estimatedTotalHits: number

@@ -5,6 +5,7 @@ import type { Hit, IndexInfo, SearchAnswer } from '../api/types.ts'
 import { Empty, Problem } from '../parts/basics.tsx'
 import { Marked } from '../parts/marked.tsx'
 import { plural } from '../parts/text.ts'
+import { idIn } from '../search/lane.ts'
 import { shownHit } from '../search/shown.ts'
 import { useLoaded } from '../state/loading.ts'
 import type { Rule } from './rule.ts'
@@ -40,7 +41,7 @@ export function RulePreview(props: {
     [uid, JSON.stringify(ruled)],
     TYPING_MS,
   )
-  const idOf = (hit: Hit): string => (primaryKey === null ? '' : String(hit[primaryKey]))
+  const idOf = (hit: Hit): string => idIn(hit, primaryKey)
   const [before, after] = loaded.value ?? []
   const places = new Map(before?.hits.map((hit, at) => [idOf(hit), at]))
   const gone = before?.hits.filter((hit) => !after?.hits.some((other) => idOf(other) === idOf(hit))) ?? []
@@ -87,16 +88,26 @@ export function RulePreview(props: {
       {after?.hits.length === 0 && <Empty title="No document matches" />}
       <ol class="hits">
         {after?.hits.map((hit, at) => (
-          <li class="preview" key={idOf(hit)}>
+          <li class="preview" key={idOf(hit) || at}>
             <span class="rank">{at + 1}</span>
             <span class="grow wrap">
               <Marked text={shownHit(hit, primaryKey).title} /> <span class="small soft">{idOf(hit)}</span>{' '}
               <span class="moved">{movedText(places.get(idOf(hit)), at)}</span>
             </span>
-            <button type="button" class="plain small" onClick={() => pin(idOf(hit), at)}>
+            <button
+              type="button"
+              class="plain small"
+              onClick={() => pin(idOf(hit), at)}
+              disabled={idOf(hit) === ''}
+            >
               Pin<span class="hidden"> {idOf(hit)} here</span>
             </button>
-            <button type="button" class="plain small" onClick={() => hide(idOf(hit))}>
+            <button
+              type="button"
+              class="plain small"
+              onClick={() => hide(idOf(hit))}
+              disabled={idOf(hit) === ''}
+            >
               Hide<span class="hidden"> {idOf(hit)}</span>
             </button>
           </li>

@@ -29,9 +29,11 @@ export function LaneSettings(props: {
           value={lane.strategy}
           onChange={(event) => change({ strategy: event.currentTarget.value as Lane['strategy'] })}
         >
+          <option value="">From the settings</option>
           <option value="last">Last words are optional</option>
           <option value="frequency">Frequent words are optional</option>
           <option value="all">All</option>
+          <option value="any">Any one</option>
         </select>
       </label>
       <label class="field">

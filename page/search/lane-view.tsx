@@ -12,7 +12,7 @@ import { Facets } from './facets.tsx'
 import { FilterField } from './filter-field.tsx'
 import { HitView } from './hit.tsx'
 import { imagesAllowed, switchImages } from './images.ts'
-import { type Lane, letterOf, newLane } from './lane.ts'
+import { idIn, type Lane, letterOf, newLane } from './lane.ts'
 import { LaneSettings } from './lane-settings.tsx'
 import { runLane } from './run.ts'
 import { Timing } from './timing.tsx'
@@ -47,21 +47,28 @@ export function LaneView(props: LaneProps) {
   const [isJudging, setIsJudging] = useState(false)
   const path = indexPath(lane.index, '/fields')
   const fields = useLoaded(
-    (signal) => ask<Page<Field>>('POST', path, { body: { limit: FIELDS_MAX }, signal }),
+    async (signal) => {
+      const page = await ask<Page<Field>>('POST', path, { body: { limit: FIELDS_MAX }, signal })
+      return { index: lane.index, fields: page.results }
+    },
     [lane.index],
   )
+  const isFields = fields.value?.index === lane.index
   // A search-only key may not list fields. The search then has no facets.
-  const known = fields.value?.results ?? []
+  const known = isFields ? (fields.value?.fields ?? []) : []
   const filterable = known.filter((field) => field.filterable.enabled).map(({ name }) => name)
   const sortable = known.filter((field) => field.sortable.enabled).map(({ name }) => name)
   const facets = filterable.slice(0, FACETS_MAX)
-  const isReady = fields.value !== null || fields.failure !== null
+  const isReady = isFields || fields.failure !== null
   const search = useLoaded(
-    isReady ? (signal) => runLane(lane, q, facets, signal) : null,
+    isReady
+      ? async (signal) => ({ index: lane.index, answer: await runLane(lane, q, facets, signal) })
+      : null,
     [JSON.stringify(lane), lane.ownQuery ?? q, facets.join('\0'), isReady],
     TYPING_MS,
   )
-  const answer = search.value
+  // Hits of another index have other ids. They are not shown while the first answer is awaited, or if it fails.
+  const answer = search.value?.index === lane.index ? search.value.answer : null
   useEffect(() => report?.(answer), [answer, report])
   const primaryKey = indexes.find(({ uid }) => uid === lane.index)?.primaryKey ?? null
   const isFilterWrong = search.failure?.code === 'invalid_search_filter'
@@ -189,11 +196,12 @@ function Hits(
     readonly isJudging: boolean
   },
 ) {
-  const { answer, primaryKey, isJudging, lane, q, change, against, asked } = props
+  const { answer, primaryKey, isJudging, lane, change, against, asked } = props
   const collected = useCollected(lane.index)
-  const query = (lane.ownQuery ?? q).trim()
+  // The typed query may be newer than the hits.
+  const query = answer.query.trim()
   const canJudge = isJudging && primaryKey !== null && query !== ''
-  const idOf = (hit: Hit): string => (primaryKey === null ? '' : String(hit[primaryKey]))
+  const idOf = (hit: Hit): string => idIn(hit, primaryKey)
   const places =
     against === null || primaryKey === null ? null : new Map(against.hits.map((hit, i) => [idOf(hit), i]))
   if (answer.hits.length === 0)
@@ -220,11 +228,11 @@ function Hits(
             rank={i}
             primaryKey={primaryKey}
             place={places === null ? null : (places.get(idOf(hit)) ?? 'new')}
-            isAsked={asked !== null && idOf(asked) === idOf(hit)}
+            isAsked={asked !== null && (asked === hit || (idOf(hit) !== '' && idOf(asked) === idOf(hit)))}
             ask={() => props.ask(hit)}
             open={() => props.ask(hit, 'document')}
             judged={
-              canJudge
+              canJudge && idOf(hit) !== ''
                 ? {
                     grade: collected.gradeOf(query, idOf(hit)),
                     judge: (grade) => collected.judge(query, idOf(hit), grade),

@@ -1,5 +1,5 @@
 /** A lane is one of several compared searches: its index and settings, and the requests for them. */
-import type { Json } from '../api/types.ts'
+import type { Hit, Json } from '../api/types.ts'
 import { MARK_END, MARK_START } from '../parts/marked.tsx'
 import { own } from '../parts/own.ts'
 
@@ -8,7 +8,8 @@ export interface Lane {
   readonly filter: string
   /** `year:desc`, or empty for none. */
   readonly sort: string
-  readonly strategy: 'last' | 'all' | 'frequency'
+  /** Matching strategy; empty for that of the settings. */
+  readonly strategy: '' | 'last' | 'all' | 'frequency' | 'any'
   /** Comma-separated attributes; empty for all. */
   readonly searchOn: string
   readonly limit: number
@@ -38,7 +39,7 @@ export const newLane = (index: string): Lane => ({
   index,
   filter: '',
   sort: '',
-  strategy: 'last',
+  strategy: '',
   searchOn: '',
   limit: 20,
   embedder: '',
@@ -113,11 +114,16 @@ const textLists = (value: unknown): Record<string, string[]> =>
       .map(([name, list]) => [name, (list as unknown[]).map(String)]),
   )
 
+/** Returns the document id of a hit; an empty text if the displayed attributes do not include it. */
+export const idIn = (hit: Hit, primaryKey: string | null): string =>
+  primaryKey !== null && Object.hasOwn(hit, primaryKey) ? String(hit[primaryKey]) : ''
+
 /** Quotes a value or an attribute for a filter. */
 export const quoted = (text: string): string => `"${text.replace(/["\\]/g, (character) => `\\${character}`)}"`
 
-/** Quotes an attribute if it has special characters. */
-export const attribute = (name: string): string => (/^[\w.-]+$/.test(name) ? name : quoted(name))
+/** Quotes an attribute that has special characters or the name of an operator, such as `NOT` and `_geoRadius`. */
+export const attribute = (name: string): string =>
+  /^[\w.-]+$/.test(name) && !/^([A-Z]+$|_geo[A-Z])/.test(name) ? name : quoted(name)
 
 /** Returns the conditions of a facet; null for none. */
 function conditionOf(lane: Lane, facet: string): Json | null {
@@ -161,7 +167,7 @@ export function plainBody(lane: Lane, q: string): SearchBody {
       filter: filter.length === 1 && typeof filter[0] === 'string' ? filter[0] : filter,
     }),
     ...(lane.sort !== '' && { sort: [lane.sort] }),
-    ...(lane.strategy !== 'last' && { matchingStrategy: lane.strategy }),
+    ...(lane.strategy !== '' && { matchingStrategy: lane.strategy }),
     ...(attributes.length > 0 && { attributesToSearchOn: attributes }),
     ...(lane.embedder !== '' && { hybrid: { embedder: lane.embedder, semanticRatio: lane.ratio } }),
     ...(lane.threshold > 0 && { rankingScoreThreshold: lane.threshold }),

@@ -7,7 +7,7 @@ import { Problem, Tabs } from '../parts/basics.tsx'
 import { useLoaded } from '../state/loading.ts'
 import { DocumentView } from './document-view.tsx'
 import { ReasonList, StepList } from './explanation.tsx'
-import { type Lane, plainBody } from './lane.ts'
+import { idIn, type Lane, plainBody } from './lane.ts'
 import { ScoreDetails } from './score.tsx'
 
 const TYPING_MS = 300
@@ -31,7 +31,7 @@ export function WhyPanel(props: {
   const [typed, setTyped] = useState(typedId)
   const [part, setPart] = useState(props.part)
   useEffect(() => setPart(props.part), [props.part, hit])
-  const id = hit === null ? typed.trim() : primaryKey === null ? '' : String(hit[primaryKey])
+  const id = hit === null ? typed.trim() : idIn(hit, primaryKey)
   const search = plainBody(lane, q)
   const explained = useLoaded(
     id === '' || (hit !== null && part === 'document')
