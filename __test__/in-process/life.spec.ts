@@ -1,9 +1,16 @@
 /** Opening and closing a directory inside a process, and the errors around it. */
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { ClosedError, LaunchError, open, type Siftd, TaskTimeoutError } from '../../ts/index.js'
+import {
+  ClosedError,
+  LaunchError,
+  type OpenOptions,
+  open,
+  type Siftd,
+  TaskTimeoutError,
+} from '../../ts/index.js'
 
 async function tempDir(t: ExecutionContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'siftd-life-'))
@@ -130,5 +137,35 @@ test('opening a directory that is open rejects with directory_in_use', async (t)
   const directory = await tempDir(t)
   const siftd = await open({ directory, ...quiet })
   await t.throwsAsync(open({ directory, ...quiet }), { instanceOf: LaunchError, code: 'directory_in_use' })
+  await siftd.close()
+})
+
+const wrongOptions: readonly (readonly [options: object, message: RegExp])[] = [
+  [{ engine: 'nativ' }, /`nativ`: did you mean `native`/],
+  [{ engine: null }, /`engine`/],
+  [{ directory: '' }, /`directory`/],
+  [{ directory: 7 }, /`directory`/],
+  [{ cacheSise: 1 }, /unknown option `cacheSise`, did you mean `cacheSize`/],
+  [{ cacheSize: '1 GiB' }, /`cacheSize` is a string, but must be a number/],
+  [{ cacheSize: Number.NaN }, /`cacheSize` is NaN/],
+  [{ maxIndexingThreads: -1 }, /`maxIndexingThreads` is -1/],
+  [{ upgradeDb: 'no' }, /`upgradeDb` is a string, but must be a boolean/],
+]
+
+test('a wrong option is refused with its name, and no directory is made', async (t) => {
+  const directory = join(await tempDir(t), 'absent')
+  for (const [options, message] of wrongOptions)
+    await t.throwsAsync(
+      open({ directory, ...quiet, ...options }),
+      { instanceOf: LaunchError, code: 'invalid_option', message },
+      JSON.stringify(options),
+    )
+  await t.throwsAsync(readdir(directory), { code: 'ENOENT' })
+})
+
+test('an option that is undefined is the default', async (t) => {
+  const options = { directory: await tempDir(t), ...quiet, cacheSize: undefined } as unknown as OpenOptions
+  const siftd = await open(options)
+  t.deepEqual(await siftd.indexes(), [])
   await siftd.close()
 })

@@ -36,6 +36,7 @@ import { Calls } from './calls.js'
 import { ClosedError, TaskTimeoutError } from './errors.js'
 import { jsonBytes, parsed } from './json.js'
 import { openIndex } from './open-index.js'
+import { requirePlace, withDefaults } from './options.js'
 import { indexWrites, instanceWrites, refusingWrites } from './read-only.js'
 import type { Index, OpenOptions, Siftd } from './types.js'
 
@@ -74,7 +75,8 @@ async function openWith(
     ...given
   }: Omit<OpenOptions, 'keepAlive'>,
 ): Promise<Siftd> {
-  const options: LaunchOptions = { ...defaultOptions(), ...given }
+  requirePlace(directory, engine)
+  const options = withDefaults(given, defaultOptions())
   const log = openLog({ level: logLevel, mode: 'HUMAN' })
   const version = packageVersion()
   const { cores } = machine()
