@@ -33,16 +33,21 @@ export function RulePreview(props: {
   const loaded = useLoaded(
     uid === ''
       ? null
-      : (signal) => {
+      : async (signal) => {
           const run = (body: unknown): Promise<SearchAnswer> =>
             ask<SearchAnswer>('POST', indexPath(uid, '/search'), { body, signal })
-          return Promise.all([run({ ...search, inlineRule: { ...inline, active: false } }), run(ruled)])
+          const answers = await Promise.all([
+            run({ ...search, inlineRule: { ...inline, active: false } }),
+            run(ruled),
+          ])
+          return { uid, answers }
         },
     [uid, JSON.stringify(ruled)],
     TYPING_MS,
   )
   const idOf = (hit: Hit): string => idIn(hit, primaryKey)
-  const [before, after] = loaded.value ?? []
+  // A hit of another index would pin or hide a document of this one.
+  const [before, after] = loaded.value?.uid === uid ? loaded.value.answers : []
   const places = new Map(before?.hits.map((hit, at) => [idOf(hit), at]))
   const gone = before?.hits.filter((hit) => !after?.hits.some((other) => idOf(other) === idOf(hit))) ?? []
   const isSame = before !== undefined && JSON.stringify(before.hits) === JSON.stringify(after?.hits)

@@ -1,10 +1,11 @@
 /** Facet values to choose from, with their number of hits. */
 import { useState } from 'preact/hooks'
-import { ask, indexPath } from '../api/client.ts'
+import { ask, type Failure, indexPath } from '../api/client.ts'
 import type { SearchAnswer } from '../api/types.ts'
+import { Problem } from '../parts/basics.tsx'
 import { own } from '../parts/own.ts'
 import { count, cut } from '../parts/text.ts'
-import { useLoaded } from '../state/loading.ts'
+import { asFailure, useLoaded } from '../state/loading.ts'
 import { settle } from '../state/tasks.ts'
 import { filterOf, type Lane } from './lane.ts'
 
@@ -38,14 +39,21 @@ export function Facets(props: {
     (signal) => ask<Faceting>('GET', indexPath(lane.index, '/settings/faceting'), { signal }),
     [lane.index],
   )
+  const [failed, setFailed] = useState<{ readonly index: string; readonly failure: Failure } | null>(null)
   const countFrequent = async (facet: string): Promise<void> => {
     const body = { sortFacetValuesBy: { [facet]: 'count' } }
-    await settle(ask('PATCH', indexPath(lane.index, '/settings/faceting'), { body })).catch(() => undefined)
+    try {
+      await settle(ask('PATCH', indexPath(lane.index, '/settings/faceting'), { body }))
+      setFailed(null)
+    } catch (error) {
+      setFailed({ index: lane.index, failure: asFailure(error) })
+    }
     faceting.reload()
     recount()
   }
   return (
     <>
+      {failed?.index === lane.index && <Problem failure={failed.failure} />}
       {facets.map((facet) => (
         <Facet
           key={facet}

@@ -75,3 +75,38 @@ test('facets with the names of operators can be chosen, and the strategy of the 
   await page.getByLabel('Words that must match').selectOption('last')
   await page.getByText('1 hit ').waitFor()
 })
+
+test('a key that may not change settings is told so by the facet', async (t) => {
+  const { page } = await visit(t, async (server) => {
+    const settings = { filterableAttributes: ['tag'], faceting: { maxValuesPerFacet: 2 } }
+    await server.settle(t, server.patch('/indexes/tags/settings', settings))
+    const documents = ['-', '.', 'sea'].map((tag, id) => ({ id, tag }))
+    await server.settle(t, server.post('/indexes/tags/documents?primaryKey=id', documents))
+  })
+  await page.route('**/settings/faceting', (route) =>
+    route.request().method() === 'PATCH'
+      ? route.fulfill({ status: 403, json: { message: 'The key may not.', code: 'invalid_api_key' } })
+      : route.continue(),
+  )
+  await page.getByRole('button', { name: 'Count the most frequent ones' }).click()
+  await page.getByRole('alert').getByText('The key may not.').waitFor()
+})
+
+test('the preview of a rule offers no hits of another index to pin', async (t) => {
+  const { page } = await visit(
+    t,
+    async (server) => {
+      await fillFilms(t, server)
+      await server.settle(t, server.post('/indexes/ships/documents?primaryKey=hull', [{ hull: 1 }]))
+    },
+    { path: '/#/rules/films' },
+  )
+  await page.getByRole('button', { name: 'Switch rules on' }).click()
+  await page.getByRole('button', { name: 'New rule' }).click()
+  const preview = page.getByRole('region', { name: 'Preview' })
+  await preview.getByRole('button', { name: 'Hide 5' }).waitFor()
+  await page.route('**/indexes/ships/search', (route) => route.abort())
+  await preview.locator('select').first().selectOption('ships')
+  await preview.getByRole('alert').waitFor()
+  t.is(await preview.getByRole('listitem').count(), 0)
+})
