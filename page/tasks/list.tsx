@@ -22,7 +22,9 @@ const types = [
   'taskDeletion',
   'dumpCreation',
   'snapshotCreation',
+  'indexCompaction',
   'export',
+  'upgradeDatabase',
 ]
 
 interface Found {
@@ -64,7 +66,15 @@ export function TaskList({ indexes }: { readonly indexes: readonly IndexInfo[] }
   const cancel = async (uids: readonly number[] | null): Promise<void> => {
     setFailure(null)
     try {
-      const which = uids === null ? 'statuses=enqueued,processing' : `uids=${uids.join(',')}`
+      const which = new URLSearchParams(
+        uids === null
+          ? {
+              statuses: status === '' ? 'enqueued,processing' : status,
+              ...(type !== '' && { types: type }),
+              ...(index !== '' && { indexUids: index }),
+            }
+          : { uids: uids.join(',') },
+      )
       await ask('POST', `/tasks/cancel?${which}`)
       tasks.reload()
     } catch (error) {
@@ -87,7 +97,7 @@ export function TaskList({ indexes }: { readonly indexes: readonly IndexInfo[] }
           />
         </div>
         <button type="button" class="danger" disabled={!isPending} onClick={() => cancel(null)}>
-          Cancel all pending
+          {status === '' && type === '' && index === '' ? 'Cancel all pending' : 'Cancel these pending'}
         </button>
       </div>
       {failure !== null && <Problem failure={failure} />}

@@ -38,6 +38,39 @@ test('a waiting task can be canceled from the list', async (t) => {
   t.is((await server.get('/tasks/0')).body.status, 'canceled')
 })
 
+test('canceling pending tasks keeps to the chosen index and type', async (t) => {
+  const { page } = await visit(
+    t,
+    async (server) => {
+      await fillFilms(t, server)
+      await server.settle(t, server.post('/indexes/ships/documents', [{ id: 1 }]))
+    },
+    { path: '/#/tasks' },
+  )
+  const pending = {
+    uid: 2,
+    status: 'enqueued',
+    type: 'documentAdditionOrUpdate',
+    indexUid: 'ships',
+    details: {},
+  }
+  await page.route('**/tasks?*', async (route) => {
+    const answer = await route.fetch()
+    const { results, ...rest } = await answer.json()
+    await route.fulfill({ json: { ...rest, results: [{ ...results[0], ...pending, error: null }] } })
+  })
+  await page.getByRole('combobox', { name: 'Index' }).selectOption('ships')
+  await page.getByLabel('Type').selectOption('documentAdditionOrUpdate')
+  const canceled = page.waitForRequest('**/tasks/cancel?*')
+  await page.getByRole('button', { name: 'Cancel these pending' }).click()
+  const { searchParams } = new URL((await canceled).url())
+  t.deepEqual(Object.fromEntries(searchParams), {
+    statuses: 'enqueued,processing',
+    types: 'documentAdditionOrUpdate',
+    indexUids: 'ships',
+  })
+})
+
 test('a failed task shows the error and advice', async (t) => {
   const { page } = await visit(
     t,
