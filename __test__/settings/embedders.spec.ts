@@ -78,6 +78,41 @@ test('fragments keep their numbers until they are removed', (t) => {
   t.deepEqual(numbers(second), { a: 0, c: 1 })
 })
 
+test('an embedder without any fragment uses its template again', (t) => {
+  const first = withEmbedder({ ...rest, ...fragments, request: '{{fragment}}' })
+  const none = { indexingFragments: { a: null }, searchFragments: { q: null }, request: '{{text}}' }
+  for (const g of [withEmbedder(none, first), withEmbedder({ indexingFragments: {}, ...rest })]) {
+    const shown = (renderSetting(g, 'embedders') as { g: object }).g
+    t.false(Object.hasOwn(shown, 'indexingFragments'))
+    t.true(Object.hasOwn(shown, 'documentTemplate'))
+  }
+  t.is(remakesBetween(first, withEmbedder(none, first)).g, 'all')
+})
+
+const nestedChanges: readonly (readonly [name: string, change: object, after: object])[] = [
+  ['null resets a field', { ...rest, dimensions: null }, { ...rest, dimensions: undefined, apiKey: 'k' }],
+  [
+    'another source drops the fields that it forbids',
+    { source: 'ollama', model: 'm' },
+    { source: 'ollama', model: 'm', apiKey: 'k', documentTemplate: 'x' },
+  ],
+]
+for (const [name, change, after] of nestedChanges) {
+  test(`in an indexing embedder, ${name}`, (t) => {
+    const indexingEmbedder = { ...rest, apiKey: 'k', documentTemplate: 'x' }
+    const first = withEmbedder({ source: 'composite', searchEmbedder: rest, indexingEmbedder })
+    const merged = withEmbedder({ indexingEmbedder: change }, first).embedders.g!.indexingEmbedder
+    t.like(merged, after)
+    t.false(Object.values(merged as object).includes(null))
+    t.is(Object.hasOwn(merged as object, 'url'), Object.hasOwn(change, 'url'))
+  })
+}
+
+test('a search embedder is replaced, and shows no fields that are null', (t) => {
+  const nested = { source: 'composite', searchEmbedder: { ...rest, apiKey: null }, indexingEmbedder: rest }
+  t.deepEqual(withEmbedder(nested).embedders.g!.searchEmbedder, rest)
+})
+
 test('discovered dimensions of an embedder are not shown', (t) => {
   const { dimensions: _dimensions, ...g } = rest
   const settings = withEmbedder(g)

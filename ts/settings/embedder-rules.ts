@@ -135,7 +135,9 @@ function checkNested(fields: EmbedderFields, at: At): void {
 
 /** Checks the placeholders of a `rest` embedder. Without them its request has no text or its answer no vector. */
 function checkPlaceholders(fields: EmbedderFields, at: At): void {
-  const usesFragments = fragmentFields.some((name) => !isUnset(fields[name]))
+  const usesFragments = fragmentFields.some((name) =>
+    Object.values((fields[name] ?? {}) as object).some((fragment) => fragment !== null),
+  )
   if (usesFragments && !isUnset(fields.documentTemplate)) {
     throw placeholderError(at, 'fragments and `documentTemplate` exclude each other')
   }

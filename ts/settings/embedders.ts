@@ -75,15 +75,13 @@ export function mergeEmbedders(
 
 function mergeEmbedder(current: EmbedderFields | undefined, patch: EmbedderFields, at: At): EmbedderFields {
   const source = sourceOf(Object.hasOwn(patch, 'source') ? patch : (current ?? {}))
-  const before =
-    current === undefined || sourceOf(current) === source ? (current ?? {}) : sourceIndependent(current)
-  const fields: Record<string, unknown> = { ...pick(before, allowed[source]), source }
+  const fields: Record<string, unknown> = { ...keptFor(source, current), source }
   for (const [name, value] of Object.entries(withSecretsOf(fields, patch))) {
     if (name === 'source') continue
     if (value === null) delete fields[name]
-    else if (fragmentFields.includes(name)) fields[name] = mergeFragments(fields[name], value)
-    else if (name === 'indexingEmbedder') fields[name] = { ...(fields[name] as object), ...(value as object) }
-    else fields[name] = value
+    else if (name === 'searchEmbedder') fields[name] = mergeNested(undefined, value)
+    else if (name === 'indexingEmbedder') fields[name] = mergeNested(fields[name], value)
+    else setField(fields, name, value)
   }
   const unsupported = Object.keys(patch).find((name) => !allowed[source].includes(name))
   if (unsupported !== undefined) throw notForSource(at, unsupported, source)
@@ -94,6 +92,33 @@ function mergeEmbedder(current: EmbedderFields | undefined, patch: EmbedderField
   checkComplete(fields, at)
   requireFewFragments(fields, at)
   return { ...inOrder(fields), ...knownAfter(current, fields) }
+}
+
+/** Merges an embedder inside a composite one. `patch` states its source. */
+function mergeNested(current: unknown, patch: unknown): EmbedderFields {
+  const sent = patch as EmbedderFields
+  const source = sourceOf(sent)
+  const fields: Record<string, unknown> = {
+    ...keptFor(source, current as EmbedderFields | undefined),
+    source,
+  }
+  for (const [name, value] of Object.entries(sent)) {
+    if (value === null) delete fields[name]
+    else setField(fields, name, value)
+  }
+  return inOrder(fields)
+}
+
+/** Sets a field to a value other than null. Fragments are merged by name; none at all are as good as unset. */
+function setField(fields: Record<string, unknown>, name: string, value: unknown): void {
+  const merged = fragmentFields.includes(name) ? mergeFragments(fields[name], value) : value
+  if (fragmentFields.includes(name) && Object.keys(merged as object).length === 0) delete fields[name]
+  else fields[name] = merged
+}
+
+/** Returns the fields of `current` that an embedder of `source` keeps. */
+function keptFor(source: ReturnType<typeof sourceOf>, current: EmbedderFields = {}): EmbedderFields {
+  return pick(sourceOf(current) === source ? current : sourceIndependent(current), allowed[source])
 }
 
 function requireFewFragments(fields: EmbedderFields, at: At): void {
