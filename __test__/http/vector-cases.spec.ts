@@ -64,6 +64,7 @@ test('a userProvided embedder with a parameter for generating vectors is refused
     { ...userProvided, dimensions: 0 },
     { ...userProvided, dimensions: -1 },
     { ...userProvided, dimensions: 2.5 },
+    { ...userProvided, dimensions: 2 ** 32 },
     { ...userProvided, dimensions: '2' },
     { ...userProvided, distribution: { mean: 1.2, sigma: 0.1 } },
     { ...userProvided, distribution: { mean: 0.5, sigma: 0 } },

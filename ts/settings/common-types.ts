@@ -41,15 +41,19 @@ export function byName<T>(item: Type<T>, limit?: MembersMax): Type<Readonly<Reco
   return refined(mapOf(item, limit), sortedKeys)
 }
 
+/** An integer of at least 1, and at most `max` if it is given. */
+export const positiveUpTo = (max?: number): Type<number> =>
+  refined(
+    integer(max),
+    (count, at) => {
+      if (count === 0) throw badValue('a non-zero integer was expected, found `0`', at)
+      return count
+    },
+    { minimum: 1 },
+  )
+
 /** An integer of at least 1. */
-export const positive: Type<number> = refined(
-  integer(),
-  (count, at) => {
-    if (count === 0) throw badValue('a non-zero integer was expected, found `0`', at)
-    return count
-  },
-  { minimum: 1 },
-)
+export const positive: Type<number> = positiveUpTo()
 
 /** Types by the names of their fields. */
 export type TypesByName = Readonly<Record<string, Type<unknown>>>

@@ -16,9 +16,9 @@ import {
   type Type,
   unitInterval,
 } from '../parse/index.js'
-import { byName, partial, positive, type TypesByName } from './common-types.js'
+import { byName, partial, positive, positiveUpTo, type TypesByName } from './common-types.js'
 import { checkSent, type EmbedderFields, type EmbedderRole, sources } from './embedder-rules.js'
-import { HEADERS_MAX } from './limits.js'
+import { DIMENSIONS_MAX, HEADERS_MAX } from './limits.js'
 import { liquid, templatesOf } from './liquid.js'
 
 const code: ErrorCode = 'invalid_settings_embedders'
@@ -58,7 +58,7 @@ const everywhere = {
   revision: string,
   pooling: oneOf(['useModel', 'forceCls', 'forceMean']),
   apiKey: string,
-  dimensions: positive,
+  dimensions: positiveUpTo(DIMENSIONS_MAX),
   binaryQuantized: boolean,
   documentTemplate: template,
   documentTemplateMaxBytes: positive,

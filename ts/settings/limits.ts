@@ -1,6 +1,9 @@
 /** Embedders of an index. Their internal ids are one byte, and zero means no embedder. */
 export const EMBEDDERS_MAX = 255
 
+/** Components of a vector. The files of both engines have 32 bits for their number. */
+export const DIMENSIONS_MAX = 2 ** 32 - 1
+
 /** Fragments of an embedder, for documents and for searches separately. Their numbers are one byte in both engines. */
 export const FRAGMENTS_MAX = 255
 
