@@ -170,6 +170,19 @@ test('hits whose scores are clipped by a distribution keep their order', async (
   )
 })
 
+test('a distribution too narrow for 32-bit floats shows 1 for every vector', async (t) => {
+  const server = await plane(t)
+  await embed(t, server, { v: { distribution: { mean: 0.5, sigma: 1e-300 } } })
+  t.deepEqual(told(await search(server, { vector: [4, 3] })), ['b 1', 'a 1', 'c 1', 'd 1', 'n 0'])
+})
+
+test('vectors of a removed embedder return into the document in the form of stored entries', async (t) => {
+  const server = await plane(t)
+  await embed(t, server, { v: null })
+  const { _vectors: vectors } = await shown(server, 'c')
+  t.is(JSON.stringify(vectors), '{"v":{"regenerate":false,"embeddings":[[0,1]]}}')
+})
+
 test('the nearest of several vectors determines the score', async (t) => {
   const server = await plane(t)
   const v = [

@@ -99,5 +99,7 @@ export function similarity(distance: number, shift: Shift | null): number {
   const factor = fround(fround(0.4) / fround(shift.sigma))
   const offset = fround(0.5 - fround(factor * fround(shift.mean)))
   const shifted = fround(fround(factor * plain) + offset)
+  // A tiny sigma overflows the factor. The native engine shows 1 for a sum that is then undefined.
+  if (Number.isNaN(shifted)) return 1
   return shifted <= 0 ? LEAST_SHIFTED : Math.min(1, shifted)
 }

@@ -374,7 +374,15 @@ function giveBack(
     const state = stateOf(staged, docid)
     if (state?.skipRegenerate !== true) continue
     const vectors = new Map<string, Json>(document.get('_vectors') as JsonObject | undefined)
-    vectors.set(name, vectorEntry(state, staged.embedder.dimensions ?? 0))
+    // In the order of other stored entries, as the native engine writes them.
+    const embeddings = vectorEntry(state, staged.embedder.dimensions ?? 0).get('embeddings')!
+    vectors.set(
+      name,
+      new Map<string, Json>([
+        ['regenerate', false],
+        ['embeddings', embeddings],
+      ]),
+    )
     document.set('_vectors', vectors)
     written = true
   }
