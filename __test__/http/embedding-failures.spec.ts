@@ -106,6 +106,14 @@ test.serial('a provider that recovers is retried after growing pauses', async (t
   t.regex(String(lastError), /429/)
 })
 
+test.serial('a header that HTTP does not allow fails at once', async (t) => {
+  const { add, provider, waits } = await world(t, bare, { ...single, ...template, headers: { a: 'b\nc' } })
+  const { error } = await add({ id: 1, t: 'red' })
+  t.is(error.code, 'vector_embedding_error')
+  t.regex(error.message, /a header that HTTP does not allow/)
+  t.deepEqual([provider.calls.length, waits.length], [0, 0])
+})
+
 test.serial('a provider that gives a time to wait is retried after it', async (t) => {
   const busy: Answer = (call, number) =>
     number === 0 ? { status: 503, text: '', headers: { 'retry-after': '7' } } : bare(call, number)

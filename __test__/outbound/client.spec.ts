@@ -166,6 +166,8 @@ test('a call without an answer throws the reason', async (t) => {
   await fails(t, client.call(get(`${url}/large`)), 'too_large')
   await fails(t, client.call(get(`${url}/cut`)), 'unreachable')
   await fails(t, client.call(get('http://127.0.0.1:1/')), 'unreachable')
+  for (const headers of [{ a: 'b\nc' }, { 'a b': 'c' }, { '': 'c' }, { a: '€' }])
+    await fails(t, client.call(get(`${url}/round`, { headers })), 'url')
   await fails(t, client.call(get('ftp://127.0.0.1/')), 'url')
   await fails(t, client.call(get('nowhere')), 'url')
   const abort = new AbortController()

@@ -473,6 +473,9 @@ function outboundError(
   const certificate = certificateFault(code)
   if (certificate !== undefined)
     return new OutboundError('certificate', `the certificate of \`${host}\` ${certificate.says}`, cause)
+  // The library refuses a header with a line break or another illegal character before it sends anything.
+  if (code === 'UND_ERR_INVALID_ARG')
+    return new OutboundError('url', `the request to \`${host}\` has a header that HTTP does not allow`, cause)
   const reason = typeof code === 'string' ? code : String(message)
   return new OutboundError('unreachable', `\`${host}\` cannot be reached: ${reason}`, cause)
 }

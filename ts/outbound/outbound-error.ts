@@ -1,6 +1,6 @@
 /** Why a call has no answer. */
 export type OutboundFault =
-  /** The URL cannot be called. */
+  /** The URL cannot be called, or not with these headers. */
   | 'url'
   /** The address policy forbids it. */
   | 'refused'
