@@ -64,6 +64,18 @@ test.serial('a new embedder embeds stored documents, but never documents without
   t.is(provider.calls.length, 2)
 })
 
+test.serial('a new embedder embeds a stored document that asks for it', async (t) => {
+  const { add, settings, vectors, provider } = await world(t, bare)
+  await add(
+    { id: 1, t: 'red', _vectors: { g: { regenerate: true } } },
+    { id: 2, t: 'blue', _vectors: { g: { regenerate: false } } },
+  )
+  await settings({ g: { ...single, ...template, url: provider.url } })
+  t.deepEqual(await vectors('1'), generated([3, 18]))
+  t.deepEqual(await vectors('2'), { g: { embeddings: [], regenerate: false } })
+  t.is(provider.calls.length, 1)
+})
+
 test.serial('the default template contains only searchable fields', async (t) => {
   const { server, add, provider } = await world(t, bare, single)
   await add({ id: 1, t: 'A', u: null })

@@ -11,7 +11,7 @@ use super::embedder::{Embedder, embedders_of};
 use super::missing_vectors::MissingVectors;
 use super::pending_embeddings::Want;
 use super::readback::entry;
-use super::sent::{DocumentVectors, read_sent, vectors_in};
+use super::sent::{DocumentVectors, read_stored, vectors_in};
 use super::staged_embedder::StagedEmbedder;
 use super::staged_vectors::StagedVectors;
 use super::state_after::{After, state_after};
@@ -63,7 +63,7 @@ impl Reconfiguration {
             let Some(staged) = self.after.get_mut(name) else { continue };
             let sent = vectors.and_then(|vectors| vectors.get(name));
             taken |= sent.is_some();
-            let sent = sent.map(|value| read_sent(id, &staged.embedder, value)).transpose()?;
+            let sent = sent.map(|value| read_stored(id, &staged.embedder, value)).transpose()?;
             match state_after(None, sent, &staged.embedder) {
                 After::MissingVectors => self.missing.note(id, &staged.embedder, document),
                 After::Same => {}

@@ -76,6 +76,16 @@ pub fn read_sent(id: &str, embedder: &Embedder, value: &Value) -> Result<Sent> {
     Ok(Sent { regenerate, rows })
 }
 
+/// Reads the entry of a new embedder from a stored document, where `embeddings` is null if the client sent none.
+///
+/// # Errors
+/// As [`read_sent`].
+pub fn read_stored(id: &str, embedder: &Embedder, value: &Value) -> Result<Sent> {
+    let sent = read_sent(id, embedder, value)?;
+    let sent_none = value.get("embeddings").is_some_and(Value::is_null);
+    Ok(if sent_none { Sent { rows: None, ..sent } } else { sent })
+}
+
 fn open<'v>(id: &str, name: &str, value: &'v Value) -> Result<(bool, Option<&'v Value>)> {
     let Value::Object(entry) = value else {
         return Err(bad(id, name, "expected an array, null or an object"));

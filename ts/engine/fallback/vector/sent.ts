@@ -49,6 +49,12 @@ export function readSent(id: string, embedder: Embedder, value: Json): Sent {
   }
 }
 
+/** Parses the entry of a new embedder in a stored document, where `embeddings` is null if the client sent none. */
+export function readStored(id: string, embedder: Embedder, value: Json): Sent {
+  const sent = readSent(id, embedder, value)
+  return value instanceof Map && value.get('embeddings') === null ? { ...sent, rows: null } : sent
+}
+
 function entryMembers(
   id: string,
   name: string,

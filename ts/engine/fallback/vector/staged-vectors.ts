@@ -17,7 +17,7 @@ import { type Embedder, embeddersOf } from './embedder.js'
 import { MissingVectors } from './missing-vectors.js'
 import { type EmbedderPending, mergedWant, type Want } from './pending-embeddings.js'
 import { vectorEntry } from './readback.js'
-import { readSent, type Sent, storedEntry, vectorsIn } from './sent.js'
+import { readSent, readStored, type Sent, storedEntry, vectorsIn } from './sent.js'
 import { type DocumentVectors, VectorSet, type VectorState } from './set.js'
 
 /** Changed vectors of a document, by embedder. */
@@ -353,7 +353,7 @@ function takeStored(
   let found = false
   for (const { embedder, changes, wants } of added) {
     const value = vectors?.get(embedder.name)
-    const sent = value === undefined ? null : readSent(id, embedder, value)
+    const sent = value === undefined ? null : readStored(id, embedder, value)
     const state = stateAfter(undefined, sent, true, embedder)
     if (state === 'missing') missing.note(id, embedder, document)
     else if (state === 'always' || state === 'ifChanged') wants.set(docid, { before: null })
