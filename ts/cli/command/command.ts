@@ -128,6 +128,6 @@ function usageError(mistake: CommanderError, command: CommandUnknownOpts, path: 
     .replace(/^\(Did/, ', did')
     .replace(/\)$/, '')
   // A misspelt option may have the value of a secret.
-  const shown = mistake.code === 'commander.unknownOption' ? reason.replace(/=.*'$/, "'") : reason
+  const shown = mistake.code === 'commander.unknownOption' ? reason.replace(/=[^]*/, "'") : reason
   return new LaunchError(`${asked}${shown}${near}${hint}`, 2)
 }
