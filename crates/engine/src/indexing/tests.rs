@@ -468,7 +468,7 @@ fn a_setting_that_uses_a_geo_field_is_refused_if_documents_are_malformed() {
         let report = test.apply(&[filterable(json!([field]))]);
         let error = &report["outcomes"][0]["error"];
         assert_eq!(error["code"], "invalid_document_geo_field");
-        assert!(error["message"].as_str().unwrap().contains("\"2\""), "{error}");
+        assert!(error["message"].as_str().unwrap().contains("document `2`"), "{error}");
     }
     test.replace(json!([{"id": 2, "_geo": {"lat": 1, "lng": 2}}]));
     let report = test.apply(&[filterable(json!(["_geo", "_geojson"]))]);
