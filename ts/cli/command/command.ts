@@ -128,6 +128,8 @@ function usageError(mistake: CommanderError, command: CommandUnknownOpts, path: 
     .replace(/^\(Did/, ', did')
     .replace(/\)$/, '')
   // A misspelt option may have the value of a secret.
-  const shown = mistake.code === 'commander.unknownOption' ? reason.replace(/=[^]*/, "'") : reason
+  const [option] = reason.split('=')
+  const hasValue = mistake.code === 'commander.unknownOption' && option !== reason
+  const shown = hasValue ? `${option}'` : reason
   return new LaunchError(`${asked}${shown}${near}${hint}`, 2)
 }
