@@ -87,8 +87,10 @@ tests('a former writer becomes a follower, and sets aside changes that it did no
   await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
   await sent(first)
   await first.stop()
-  // The long interval keeps the writes out of the bucket until the process is killed.
+  // The end of the first task is sent at once. The long interval keeps later writes out of the bucket until the process is
+  // killed.
   const alone = await start('first', '--bucket-interval', '3600000')
+  await settled(alone, await add(alone, [{ id: 1, title: 'Solaris' }]))
   await connected(alone)
   await settled(alone, await add(alone, [{ id: 9, title: 'Nostalghia' }]))
   await alone.kill()
