@@ -212,7 +212,8 @@ for (const [name, damage] of Object.entries(losses)) {
 test('without hard links, a killed store only loses its checksums', async (t) => {
   const directory = await copyOf(t, 'libsql', 'stopped')
   const patch = join(await temporaryDirectory(t), 'patch.cjs')
-  await writeFile(patch, `require('node:fs').linkSync = () => { throw new Error('ENOTSUP') }`)
+  const error = `Object.assign(new Error('ENOTSUP'), { code: 'ENOTSUP', syscall: 'link' })`
+  await writeFile(patch, `require('node:fs').linkSync = () => { throw ${error} }`)
   const opening = async (end: 'killed' | 'closed') => {
     const child = fileURLToPath(new URL('../../tasks/exit-child.js', import.meta.url))
     const env = { ...process.env, NODE_OPTIONS: `--require ${patch}` }
