@@ -92,7 +92,7 @@ export async function add(server: TestDaemon, documents: readonly object[]) {
 }
 
 export const titles = async (server: TestDaemon, q: string): Promise<readonly unknown[]> => {
-  const { body } = await server.call('POST', '/indexes/films/search', { q })
+  const { body } = await answered(server, 'POST', '/indexes/films/search', { q })
   return (body.hits as unknown as readonly { title: string }[]).map(({ title }) => title)
 }
 
