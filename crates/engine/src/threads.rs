@@ -55,8 +55,8 @@ pub fn shared_out<P>(mut parts: Vec<(u32, P)>) -> Vec<Vec<P>> {
 /// Priority of a thread beside threads of searches and requests, which have the normal one.
 #[derive(Debug, Clone, Copy)]
 pub enum Priority {
-    /// A fourth of a processor on which another thread is busy: somebody waits for the work.
-    Fourth,
+    /// A third of a processor on which another thread is busy: somebody waits for the work.
+    Third,
     /// A tenth of a processor on which another thread is busy: nobody waits for the work.
     Tenth,
 }
@@ -66,7 +66,7 @@ impl Priority {
     #[cfg(target_os = "linux")]
     fn steps(self) -> libc::c_int {
         match self {
-            Self::Fourth => 5,
+            Self::Third => 3,
             Self::Tenth => 10,
         }
     }
@@ -170,8 +170,8 @@ mod tests {
         // SAFETY: reads a number of the calling thread.
         let niceness = || unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
         let before = niceness();
-        let all = giving_way(Priority::Fourth, || in_parallel(&[0, 1], |_| niceness())).unwrap();
-        let lower = (before + 5).min(19);
+        let all = giving_way(Priority::Third, || in_parallel(&[0, 1], |_| niceness())).unwrap();
+        let lower = (before + 3).min(19);
         assert_eq!(all, [lower, lower]);
         assert_eq!(niceness(), before);
     }

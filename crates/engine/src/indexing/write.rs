@@ -102,7 +102,7 @@ pub fn write(staged: &StagedBatch, layout: &Layout, options: &WriteOptions) -> R
         write_all()
     } else {
         // Searches keep their share of the processors while many documents are written.
-        threads::giving_way(Priority::Fourth, write_all).unwrap_or_else(|_| write_all())
+        threads::giving_way(Priority::Third, write_all).unwrap_or_else(|_| write_all())
     };
     for written in written {
         let written = written?;
