@@ -133,7 +133,7 @@ test('null omits an optional value, and is refused for a value with a default', 
 test('an answer that quotes the beginning of a text never ends inside a character', async (t) => {
   const server = await startServer(t)
   const long = '😀'.repeat(1_000)
-  // One of two neighbouring cuts falls between the halves of a character.
+  // A character has two UTF-16 units here. One of the two lengths would cut it in half.
   for (const text of [long, `a${long}`]) {
     const documents = await server.post('/indexes/films/documents?waitMs=60000', [{ id: 1, title: text }])
     const invalid = await server.post('/indexes/films/documents?waitMs=60000', [{ id: text }])

@@ -47,6 +47,22 @@ const source: Partial<Source> = {
   confirm: async () => undefined,
 }
 
+/** An instance without documents. */
+const emptyTarget = {
+  deleteIndex: async () => undefined,
+  ensureIndex: async () => undefined,
+  documents: async (): Promise<number | null> => 0,
+  deadLetters: 0,
+}
+
+/** A store that holds the progress of these indexes. */
+const storeOf = (mappings: object) => ({
+  create: async () => undefined,
+  requests: async () => ({ isPaused: false, resync: [] }),
+  load: async () => ({ source: 'db', position: '0/1', mappings, savedAt: '' }),
+  save: async () => undefined,
+})
+
 const cases: readonly {
   readonly name: string
   readonly source: Partial<Source>
@@ -81,20 +97,8 @@ for (const { name, source: own, mappings } of cases)
       for (let turns = 0; turns < 20; turns++) await turn()
       events.push('written')
     }
-    const target = {
-      put: written,
-      upload: async () => written,
-      deleteIndex: async () => undefined,
-      ensureIndex: async () => undefined,
-      documents: async () => 0,
-      deadLetters: 0,
-    }
-    const store = {
-      create: async () => undefined,
-      requests: async () => ({ isPaused: false, resync: [] }),
-      load: async () => ({ source: 'db', position: '0/1', mappings, savedAt: '' }),
-      save: async () => undefined,
-    }
+    const target = { ...emptyTarget, put: written, upload: async () => written }
+    const store = storeOf(mappings)
     await runSync({
       config,
       source: { ...source, ...own } as Source,
@@ -124,21 +128,8 @@ for (const { name, into, documents, first } of continuations)
     const stop = new AbortController()
     const asked: unknown[] = []
     const copying = { state: 'copying', fingerprint: 'f', into, after: ['5'], rows: 5 }
-    const target = {
-      deleteIndex: async () => undefined,
-      ensureIndex: async () => undefined,
-      documents: async (uid: string) => (uid === into ? documents : 0),
-      deadLetters: 0,
-    }
-    const store = {
-      create: async () => undefined,
-      requests: async () => ({ isPaused: false, resync: [] }),
-      load: async () => ({
-        ...{ source: 'db', position: '0/1', savedAt: '' },
-        mappings: { failing: ready, writing: copying },
-      }),
-      save: async () => undefined,
-    }
+    const target = { ...emptyTarget, documents: async (uid: string) => (uid === into ? documents : 0) }
+    const store = storeOf({ failing: ready, writing: copying })
     const page: Source['page'] = async (_uid, after) => {
       asked.push(after)
       return lost()
@@ -159,20 +150,9 @@ for (const { name, into, documents, first } of continuations)
 test('two indexes that are copied at once store their progress one after the other', async (t) => {
   const stop = new AbortController()
   let [saving, savingMax, copied] = [0, 0, 0]
-  const target = {
-    upload: async () => async () => undefined,
-    deleteIndex: async () => undefined,
-    ensureIndex: async () => undefined,
-    documents: async () => 0,
-    deadLetters: 0,
-  }
+  const target = { ...emptyTarget, upload: async () => async () => undefined }
   const store = {
-    create: async () => undefined,
-    requests: async () => ({ isPaused: false, resync: [] }),
-    load: async () => ({
-      ...{ source: 'db', position: '0/1', savedAt: '' },
-      mappings: { failing: ready, writing: ready },
-    }),
+    ...storeOf({ failing: ready, writing: ready }),
     async save() {
       savingMax = Math.max(savingMax, ++saving)
       for (let turns = 0; turns < 5; turns++) await turn()

@@ -1,4 +1,4 @@
-/** What a dump or snapshot has frozen is released, whatever fails. */
+/** A dump or snapshot unpins its indexes and releases its uploads, even if one of these steps fails. */
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'ava'

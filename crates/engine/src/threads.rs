@@ -52,12 +52,12 @@ pub fn shared_out<P>(mut parts: Vec<(u32, P)>) -> Vec<Vec<P>> {
     shares.into_iter().map(|(_, share)| share).filter(|share| !share.is_empty()).collect()
 }
 
-/// Priority of a thread beside threads of searches and requests, which have the normal one.
+/// A lower priority than that of searches and requests.
 #[derive(Debug, Clone, Copy)]
 pub enum Priority {
-    /// A third of a processor on which another thread is busy: somebody waits for the work.
+    /// For work that a client waits for. On a processor with one busy normal thread, it gets a third of the time.
     Third,
-    /// A tenth of a processor on which another thread is busy: nobody waits for the work.
+    /// For work that no client waits for. It gets a tenth of the time.
     Tenth,
 }
 

@@ -16,7 +16,7 @@ export class UploadSender {
   readonly #uploads: Pick<OutgoingChanges['uploads'], 'pathOf'>
   /** Names of uploads that the bucket has. */
   readonly #sent = new Set<string>()
-  /** Those of them that were sent since `keepOnly`. Their tasks may not be stored yet. */
+  /** Names of uploads that were sent after the last `keepOnly`. Their tasks may not be stored yet. */
   #fresh = new Set<string>()
 
   constructor(uploads: Pick<OutgoingChanges['uploads'], 'pathOf'>) {

@@ -57,7 +57,7 @@ export class CappedProgress {
     await this.#save()
   }
 
-  /** One save at a time: a late one would replace newer progress. */
+  /** Saves run one after another, so that an older save cannot replace a newer one. */
   #save(): Promise<void> {
     const saved = this.#last.then(() => this.#saveOnce())
     this.#last = saved.catch(() => undefined)

@@ -140,7 +140,7 @@ async function copyRows(copy: Copy, into: string, after: Key | null, rowsBefore:
       return rows
     }
   } finally {
-    // Uploads and progress that go on after their session would mix with those of the next.
+    // Waits for this session's uploads: the next session must not start while they run.
     await indexed.catch(() => undefined)
   }
 }

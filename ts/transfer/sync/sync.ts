@@ -64,8 +64,8 @@ export async function runSync(setup: SyncSetup): Promise<void> {
 }
 
 /**
- * Like `Promise.all`, but rejects only when all have ended. A write that goes on after its session could replace a newer
- * document of the next session.
+ * Waits until all writes have ended, then rejects if one has failed. If a session ended before its writes, a late one could
+ * replace a newer document of the next session.
  */
 async function allEnded(all: readonly (Promise<void> | null)[]): Promise<void> {
   await Promise.allSettled(all)
