@@ -22,15 +22,16 @@ export function merged(
   from: number,
   to: number,
 ): { page: Candidate[]; dropped: Dropped[] } {
-  const candidates = queries.map((query) =>
-    query.found.ranked.map((ranked) => ({
+  const candidates = queries.map((query) => {
+    const distinctOf = distinctValues(query.index, federation.distinct)
+    return query.found.ranked.map((ranked) => ({
       query,
       ranked,
       values: valuesOf(ranked.details, query.weight),
       score: globalScore(ranked.details) * (query.weight * scaleOf(ranked.details)),
-      distinct: distinctValues(query.index, federation.distinct, ranked.docid),
-    })),
-  )
+      distinct: distinctOf(ranked.docid),
+    }))
+  })
   const lists = candidates.map((list) => list.filter(({ ranked }) => pinOf(ranked) === null))
   const next = lists.map(() => 0)
   const seen = new Map<OpenIndex, Set<number>>(queries.map(({ index }) => [index, new Set()]))
@@ -68,11 +69,16 @@ export function merged(
   return { page: interleaved(pins, merged, to, place).slice(from, to), dropped }
 }
 
-function distinctValues({ data }: OpenIndex, field: string | null, docid: number): (number | string)[] {
+/** Returns a function that reads the values of the distinct attribute of a document. */
+function distinctValues(
+  { data }: OpenIndex,
+  field: string | null,
+): (docid: number) => readonly (number | string)[] {
   const column = field === null ? undefined : columnOf(data.columns, field)
-  if (column === undefined) return []
-  return column.entries(docid).map((entry) => {
-    const group = column.groupOf[entry]!
-    return column.isNumber(group) ? column.numbers[group]! : column.forms[group]!
-  })
+  if (column === undefined) return () => []
+  return (docid) =>
+    column.entries(docid).map((entry) => {
+      const group = column.groupOf[entry]!
+      return column.isNumber(group) ? column.numbers[group]! : column.forms[group]!
+    })
 }
