@@ -5,19 +5,13 @@
  * `filter/rules.rs`, `filter/evaluate.rs` and `search/sort_request.rs`. The HTTP tests run on both engines.
  */
 
-const quoted = (names: readonly string[]): string => names.map((name) => `\`${name}\``).join(', ')
-
 export const clientMessages = {
   /** Prefix of the messages of a search. */
   ofIndex: (indexUid: string) => `Index \`${indexUid}\`: `,
 
   /** JavaScript and Rust compare the complete message on the documents route, including the position in the filter. */
-  notFilterable: (attribute: string, patterns: readonly string[]) =>
-    `Attribute \`${attribute}\` is not filterable. ${
-      patterns.length === 0
-        ? 'This index does not have configured filterable attributes.'
-        : `Available filterable attribute patterns are: ${quoted(patterns)}.`
-    }`,
+  notFilterable: (attribute: string, available: string) =>
+    `Attribute \`${attribute}\` is not filterable. ${available}`,
 
   /**
    * Applications on top of the JavaScript and PHP clients compare it. On the documents route it has no index prefix.

@@ -90,6 +90,17 @@ impl Error {
         Self::user("index_damaged", self.to_string())
     }
 
+    /// Names the index in a mistake with `code`, found by a function that does not know the index; returns other errors
+    /// unchanged.
+    pub fn naming_index(self, code: &str, index_uid: &str) -> Self {
+        match self {
+            Self::User(UserError { code: found, message }) if found == code => {
+                Self::user(found, format!("Index `{index_uid}`: {message}"))
+            }
+            other => other,
+        }
+    }
+
     /// Returns the code of the API's table for this error.
     pub fn code(&self) -> &'static str {
         match self {

@@ -218,6 +218,20 @@ impl Settings {
     pub fn searches_everything(&self) -> bool {
         self.searchable_attributes.iter().any(|name| name == "*")
     }
+
+    /// Returns names of attributes for a message: ordered, each once. One placeholder stands for attributes that are
+    /// not displayed, because clients without access to the settings read messages too.
+    pub fn shown_names<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
+        let is_displayed =
+            |name: &&str| self.displayed_attributes.iter().any(|one| one == "*" || one == name);
+        let (mut shown, hidden): (Vec<&str>, Vec<&str>) = names.into_iter().partition(is_displayed);
+        shown.sort_unstable();
+        shown.dedup();
+        if !hidden.is_empty() {
+            shown.push("<..hidden-attributes>");
+        }
+        shown
+    }
 }
 
 impl Default for Settings {

@@ -271,8 +271,8 @@ impl Evaluation<'_> {
             return Ok(());
         }
         let cause = format!(
-            "attribute `{name}` does not allow the operation `{operator}`: its rule in `filterableAttributes` has \
-             `{kind}` switched off"
+            "attribute `{name}` does not allow {kind} operators: its rule in `filterableAttributes` has `{kind}` \
+             switched off"
         );
         Err(self.mistake("invalid_search_filter", &cause, source, &field.span))
     }

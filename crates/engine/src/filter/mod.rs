@@ -19,7 +19,7 @@ pub use expression::{Expression, parse};
 pub use foreign::readable;
 pub use foreign_indexes::{Access, ForeignIndexes, ForeignKey, Indexes};
 pub use request::{check, passing};
-pub use rules::{describe_filterable, features_of, is_geo_filterable, uses_geo};
+pub use rules::{describe_facet_searchable, describe_filterable, features_of, is_geo_filterable, uses_geo};
 pub use scope::{Features, Foreign, Scope};
 
 #[cfg(test)]

@@ -34,21 +34,26 @@ pub fn uses_geo(settings: &Settings) -> bool {
 
 /// Lists the filterable attributes, for the end of a message.
 pub fn describe_filterable(settings: &Settings) -> String {
-    let mut names: Vec<&str> = settings
-        .filterable_attributes
-        .iter()
-        .flat_map(|rule| match rule {
-            FilterableRule::Field(name) => std::slice::from_ref(name),
-            FilterableRule::Patterns { attribute_patterns, .. } => attribute_patterns,
-        })
-        .map(String::as_str)
-        .collect();
-    names.sort_unstable();
-    names.dedup();
+    describe(settings, "filterable", |_| true)
+}
+
+/// Lists the attributes whose values can be searched, for the end of a message.
+pub fn describe_facet_searchable(settings: &Settings) -> String {
+    describe(settings, "facet-searchable", |rule| match rule {
+        FilterableRule::Field(_) => true,
+        FilterableRule::Patterns { features, .. } => features.facet_search,
+    })
+}
+
+fn describe(settings: &Settings, kind: &str, is_listed: impl Fn(&FilterableRule) -> bool) -> String {
+    let listed = settings.filterable_attributes.iter().filter(|rule| is_listed(rule));
+    let names = listed.flat_map(|rule| match rule {
+        FilterableRule::Field(name) => std::slice::from_ref(name),
+        FilterableRule::Patterns { attribute_patterns, .. } => attribute_patterns,
+    });
+    let names = settings.shown_names(names.map(String::as_str));
     if names.is_empty() {
-        "This index does not have configured filterable attributes.".to_owned()
-    } else {
-        let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
-        format!("Available filterable attribute patterns are: {}.", names.join(", "))
+        return format!("This index does not have configured {kind} attributes.");
     }
+    format!("Available {kind} attribute patterns are: `{}`.", names.join("`, `"))
 }

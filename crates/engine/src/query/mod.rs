@@ -31,6 +31,6 @@ pub(crate) use limits::{ANY_TERMS_MAX, TERMS_MAX};
 pub(crate) use parse::TermText;
 pub(crate) use parse::{ParsedQuery, Slots};
 pub(crate) use resolver::{Slot, TermResolver};
-pub(crate) use search_on::fields as searched_fields;
+pub(crate) use search_on::{SEARCH_ON_CODE, fields as searched_fields};
 pub(crate) use spellings::Spelling;
 pub(crate) use term::{DerivationKey, DerivationKinds, Term};

@@ -3,6 +3,10 @@
 use crate::error::{Error, Result};
 use crate::fields::{FieldId, is_same_or_below, matches_pattern};
 use crate::postings::Postings;
+use crate::settings::Settings;
+
+/// Code of an attribute that is not searchable.
+pub(crate) const SEARCH_ON_CODE: &str = "invalid_search_attributes_to_search_on";
 
 /// Returns the fields to search, ascending. None: every searchable field.
 ///
@@ -27,7 +31,7 @@ pub(crate) fn fields(postings: &Postings, search_on: Option<&[String]>) -> Resul
             || !is_pattern && listed.clone().any(|listed| is_same_or_below(listed, entry))
             || settings.searches_everything();
         if !known {
-            return Err(unknown(entry, &settings.searchable_attributes));
+            return Err(unknown(entry, settings));
         }
     }
     // `*` lifts the restriction, but the other entries must still exist.
@@ -39,12 +43,11 @@ pub(crate) fn fields(postings: &Postings, search_on: Option<&[String]>) -> Resul
     Ok(Some(fields))
 }
 
-fn unknown(entry: &str, listed: &[String]) -> Error {
-    Error::user(
-        "invalid_search_attributes_to_search_on",
-        format!(
-            "Attribute `{entry}` is not searchable. Available searchable attributes are: `{}`.",
-            listed.join(", ")
-        ),
-    )
+fn unknown(entry: &str, settings: &Settings) -> Error {
+    let names = settings.shown_names(settings.searchable_attributes.iter().map(String::as_str));
+    let message = format!(
+        "Attribute `{entry}` is not searchable. Available searchable attributes are: `{}`.",
+        names.join("`, `")
+    );
+    Error::user(SEARCH_ON_CODE, message)
 }

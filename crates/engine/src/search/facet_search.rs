@@ -16,8 +16,8 @@ use crate::analysis::{Locales, normalize_facet_search, parse_locales};
 use crate::error::{Error, Result};
 use crate::facets::{Columns, FacetQuery};
 use crate::fields::is_same_or_below;
-use crate::filter::{self, Foreign, ForeignIndexes, Indexes, Scope, describe_filterable, features_of};
-use crate::query::QUERY_BYTES_MAX;
+use crate::filter::{self, Foreign, ForeignIndexes, Indexes, Scope, describe_facet_searchable, features_of};
+use crate::query::{QUERY_BYTES_MAX, SEARCH_ON_CODE};
 use crate::ranking::RankRequest;
 use crate::settings::Settings;
 use crate::store::Snapshot;
@@ -81,7 +81,7 @@ pub fn facet_search(
         let message = format!(
             "Index `{}`: Attribute `{name}` is not facet-searchable. {}",
             request.index_uid,
-            describe_filterable(settings)
+            describe_facet_searchable(settings)
         );
         return Err(Error::user("invalid_facet_search_facet_name", message));
     }
@@ -110,7 +110,7 @@ pub fn facet_search(
         (None, None) => 0,
         _ => RANKED,
     };
-    let mut ranked = scaling.rank(
+    let ranked = scaling.rank(
         snapshot,
         &analyzer,
         &RankRequest {
@@ -128,7 +128,8 @@ pub fn facet_search(
             deadline: search_deadline.deadline(snapshot),
             scored: scaling.needs_scores(),
         },
-    )?;
+    );
+    let mut ranked = ranked.map_err(|error| error.naming_index(SEARCH_ON_CODE, &request.index_uid))?;
     pins.insert_into(&mut ranked, wanted);
     let query = facet_query(&request, settings, analyzer.locales_of(name));
     let max = settings.faceting.max_values_per_facet;

@@ -18,6 +18,7 @@ use super::sort_request::parse_sort;
 use super::stages::{Stage, Stages};
 use crate::error::{Error, Result};
 use crate::filter::{self, Foreign, ForeignIndexes, Scope, describe_filterable, features_of};
+use crate::query::SEARCH_ON_CODE;
 use crate::ranking::{RankRequest, Ranked, RankedHit, SortCriterion};
 use crate::store::Snapshot;
 
@@ -161,7 +162,8 @@ pub(super) fn rank_search(
     stages.end(Stage::EvaluateFilter);
     let only_meaning = matches!(kind, SearchKind::Meaning(_));
     let mut ranked_by = |stage: Stage, ask: &RankRequest<'_>| {
-        let ranked = scaling.rank(snapshot, &analyzer, ask)?;
+        let ranked = scaling.rank(snapshot, &analyzer, ask);
+        let ranked = ranked.map_err(|error| error.naming_index(SEARCH_ON_CODE, &request.index_uid))?;
         stages.end(stage);
         Ok::<Ranked, Error>(ranked)
     };

@@ -71,17 +71,12 @@ fn parse_one(text: &str, settings: &Settings) -> std::result::Result<SortCriteri
     Ok(SortCriterion::Field { path: name.to_owned(), ascending })
 }
 
-/// Lists the sortable attributes for error messages. Attributes that are not displayed are not named.
+/// Lists the sortable attributes, for the end of a message.
 fn describe_sortable(settings: &Settings) -> String {
     let sortable = &settings.sortable_attributes;
     if sortable.is_empty() {
         return "This index does not have configured sortable attributes.".to_owned();
     }
-    let displayed = |name: &&str| settings.displayed_attributes.iter().any(|one| one == "*" || one == name);
-    let mut names: Vec<&str> = sortable.iter().map(String::as_str).filter(displayed).collect();
-    names.sort_unstable();
-    if names.len() < sortable.len() {
-        names.push("<..hidden-attributes>");
-    }
+    let names = settings.shown_names(sortable.iter().map(String::as_str));
     format!("Available sortable attributes are: `{}`.", names.join(", "))
 }

@@ -1,5 +1,6 @@
 /** Decides how fields are used under the index settings. Source: settings §4. */
-import type { IndexSettings } from '../../../settings/index.js'
+import type { FilterableRule, IndexSettings } from '../../../settings/index.js'
+import { compareUtf8 } from '../store/text-order.js'
 import { covers, matchesPattern } from './patterns.js'
 
 /** Features that a filterable rule allows. */
@@ -61,6 +62,40 @@ export const usesGeo = (settings: IndexSettings): boolean =>
 /** Returns true if `_geojson` is read from documents. */
 export const usesGeojson = (settings: IndexSettings): boolean =>
   settings.filterableAttributes.includes('_geojson')
+
+/**
+ * Returns names of attributes for a message: ordered, each once. One placeholder stands for attributes that are not
+ * displayed, because clients without access to the settings read messages too.
+ */
+export function shownNames(
+  { displayedAttributes }: IndexSettings,
+  names: readonly string[],
+): readonly string[] {
+  const shown = names.filter(
+    (name) => displayedAttributes.includes('*') || displayedAttributes.includes(name),
+  )
+  const hidden = shown.length < names.length ? ['<..hidden-attributes>'] : []
+  return [...[...new Set(shown)].sort(compareUtf8), ...hidden]
+}
+
+/** Lists the filterable attributes, for the end of a message. */
+export const describeFilterable = (settings: IndexSettings): string =>
+  describeRules(settings, 'filterable', settings.filterableAttributes)
+
+/** Lists the attributes whose values can be searched, for the end of a message. */
+export const describeFacetSearchable = (settings: IndexSettings): string =>
+  describeRules(
+    settings,
+    'facet-searchable',
+    settings.filterableAttributes.filter((rule) => typeof rule === 'string' || rule.features.facetSearch),
+  )
+
+function describeRules(settings: IndexSettings, kind: string, rules: readonly FilterableRule[]): string {
+  const names = rules.flatMap((rule) => (typeof rule === 'string' ? [rule] : rule.attributePatterns))
+  return names.length === 0
+    ? `This index does not have configured ${kind} attributes.`
+    : `Available ${kind} attribute patterns are: \`${shownNames(settings, names).join('`, `')}\`.`
+}
 
 export const searchesEverything = (settings: IndexSettings): boolean =>
   settings.searchableAttributes.includes('*')

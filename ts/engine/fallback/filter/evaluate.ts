@@ -14,15 +14,15 @@ import type { Column } from '../facets/columns.js'
 import { columnOf } from '../facets/coordinates.js'
 import { metresBetween } from '../facets/geo.js'
 import { operandForm } from '../fields/flatten.js'
-import { filterFeatures, usesGeo, usesGeojson } from '../fields/rules.js'
+import { describeFilterable, filterFeatures, usesGeo, usesGeojson } from '../fields/rules.js'
 import type { FilterView } from '../index-data/index-data.js'
 import { DocSet } from '../store/docid-set.js'
 import { compareUtf8 } from '../store/text-order.js'
-import { embeddersOf, type VectorState } from '../vector/index.js'
+import { type Embedder, embeddersOf, type VectorState } from '../vector/index.js'
 import { documentsByElement } from './elements.js'
 import { FilterError } from './error.js'
 import { numberIn } from './parse.js'
-import type { Condition, Filter, LatLng, Span, VectorKind } from './tree.js'
+import type { Condition, Filter, LatLng, Span } from './tree.js'
 
 /**
  * Returns the matching documents.
@@ -55,23 +55,26 @@ export function documentsMatching(index: FilterView, filter: Filter, check: () =
     case 'condition':
       return conditionMatches(index, filter.field, filter.condition, filter.at)
     case 'radius': {
+      const { center, metres, corners, fault } = filter
       requireGeo(index, filter.at)
-      const { center, metres, corners } = filter
+      if (fault !== null) throw fault
       return pointsWhere(index, (point) => metresBetween(center, point) <= metres).union(
         shapesMeeting(index, circleAreas(center, metres, corners), check),
       )
     }
     case 'box': {
-      const { topRight, bottomLeft } = filter
+      const { topRight, bottomLeft, fault } = filter
       requireGeo(index, filter.at)
+      if (fault !== null) throw fault
       return pointsWhere(index, inBox(topRight, bottomLeft)).union(
         shapesMeeting(index, boxAreas(topRight, bottomLeft), check),
       )
     }
     case 'vectors':
-      return withVectors(index, filter.embedder, filter.which, filter.at)
+      return withVectors(index, filter.names, filter.at)
     case 'polygon':
       if (!usesGeojson(index.settings)) throw notFilterable(index, '_geojson', filter.at)
+      if (filter.fault !== null) throw filter.fault
       return shapesMeeting(index, polygonAreas(filter.corners), check)
     case 'element':
       return documentsByElement(index, filter, { evaluate, within: index.alive, check })
@@ -80,43 +83,47 @@ export function documentsMatching(index: FilterView, filter: Filter, check: () =
   }
 }
 
-/** Source: vectors §9.1. */
-function withVectors(index: FilterView, embedder: string | null, which: VectorKind, at: Span): DocSet {
+/** Returns documents with vectors of one embedder or of all. Source: vectors §9.1. */
+function withVectors(index: FilterView, [wanted, ...kind]: readonly string[], at: Span): DocSet {
   const found = new DocSet(index.alive.words.length * 32)
   const embedders = embeddersOf(index.settings)
-  if (embedder !== null && !embedders.has(embedder))
-    throw new FilterError(`there is no embedder named \`${embedder}\``, at)
-  for (const { name, fragments } of embedders.values()) {
-    if (embedder !== null && embedder !== name) continue
-    if (which.kind === 'fragment') {
-      const number = fragments?.get(which.name)
-      if (number === undefined)
-        throw new FilterError(`the embedder \`${name}\` has no fragment named \`${which.name}\``, at)
-      for (const [docid, state] of index.vectorStates(name))
-        if (state.fragments?.includes(number)) found.add(docid)
-      continue
-    }
-    for (const [docid, state] of index.vectorStates(name))
-      if (isOfKind(state, which.kind, fragments)) found.add(docid)
+  if (wanted !== undefined && !embedders.has(wanted))
+    throw new FilterError(`there is no embedder named \`${wanted}\``, at)
+  for (const embedder of embedders.values()) {
+    if (wanted !== undefined && wanted !== embedder.name) continue
+    const isWanted = ofKind(kind, embedder, at)
+    for (const [docid, state] of index.vectorStates(embedder.name)) if (isWanted(state)) found.add(docid)
   }
   return found.intersect(index.alive)
 }
 
-function isOfKind(
-  { userProvided, skipRegenerate, count }: VectorState,
-  kind: Exclude<VectorKind['kind'], 'fragment'>,
-  fragments: ReadonlyMap<string, number> | null,
-): boolean {
-  switch (kind) {
-    case 'any':
-      return count > 0
-    case 'userProvided':
-      return userProvided
-    case 'documentTemplate':
-      return count > 0 && !userProvided && fragments === null
-    case 'regenerate':
-      return count > 0 && !skipRegenerate
+/**
+ * Returns a predicate for the documents that a condition on vectors selects.
+ * @param names names after the one of the embedder
+ */
+function ofKind(
+  names: readonly string[],
+  { name, fragments }: Embedder,
+  at: Span,
+): (state: VectorState) => boolean {
+  const [kind, fragment] = names
+  if (kind === undefined) return ({ count }) => count > 0
+  if (kind === 'fragments' && fragment !== undefined && names.length === 2) {
+    const number = fragments?.get(fragment)
+    if (number === undefined)
+      throw new FilterError(`the embedder \`${name}\` has no fragment named \`${fragment}\``, at)
+    return (state) => state.fragments?.includes(number) === true
   }
+  if (names.length === 1 && kind === 'userProvided') return ({ userProvided }) => userProvided
+  // An embedder with fragments makes all vectors from them, and none from a template.
+  if (names.length === 1 && kind === 'documentTemplate')
+    return ({ count, userProvided }) => count > 0 && !userProvided && fragments === null
+  if (names.length === 1 && kind === 'regenerate')
+    return ({ count, skipRegenerate }) => count > 0 && !skipRegenerate
+  throw new FilterError(
+    'expected one of `userProvided`, `documentTemplate`, `regenerate` or `fragments.NAME` after the name of an embedder',
+    at,
+  )
 }
 
 /** Removes duplicate conditions: each condition of a long list would scan the column. */
@@ -185,22 +192,19 @@ function inBox([top, right]: LatLng, [bottom, left]: LatLng): (point: LatLng) =>
     lat <= top && lat >= bottom && (right < left ? lng >= left || lng <= right : lng >= left && lng <= right)
 }
 
-function notFilterable(index: FilterView, field: string, at: Span): FilterError {
-  const names = index.settings.filterableAttributes.flatMap((rule) =>
-    typeof rule === 'string' ? [rule] : rule.attributePatterns,
-  )
-  return new FilterError(clientMessages.notFilterable(field, [...new Set(names)].sort()), at)
-}
+const notFilterable = ({ settings }: FilterView, field: string, at: Span): FilterError =>
+  new FilterError(clientMessages.notFilterable(field, describeFilterable(settings)), at)
 
 function conditionMatches(index: FilterView, field: string, condition: Condition, at: Span): DocSet {
   const features = filterFeatures(index.settings, field)
   if (features === null || (!features.equality && !features.comparison)) throw notFilterable(index, field, at)
   const equality = condition.kind === 'in' || (condition.kind === 'compare' && /^!?=$/.test(condition.op))
   const comparison = condition.kind === 'between' || (condition.kind === 'compare' && !equality)
+  const refused = equality && !features.equality ? 'equality' : 'comparison'
   if ((equality && !features.equality) || (comparison && !features.comparison))
     throw new FilterError(
-      `the operator \`${operatorName(condition)}\` is not allowed for the attribute \`${field}\`; ` +
-        `allowed are ${features.equality ? 'equality' : 'comparison'} operators only`,
+      `attribute \`${field}\` does not allow ${refused} operators: its rule in \`filterableAttributes\` has ` +
+        `\`${refused}\` switched off`,
       at,
       'disabledOperator',
     )
@@ -210,11 +214,6 @@ function conditionMatches(index: FilterView, field: string, condition: Condition
   if (condition.kind === 'compare' && condition.op === '!=')
     return index.alive.clone().subtract(valuesMatch(column, { ...condition, op: '=' }))
   return none.union(valuesMatch(column, condition)).intersect(index.alive)
-}
-
-function operatorName(condition: Condition): string {
-  if (condition.kind === 'compare') return condition.op
-  return condition.kind === 'in' ? 'IN' : 'TO'
 }
 
 function valuesMatch(column: Column, condition: Condition): DocSet {

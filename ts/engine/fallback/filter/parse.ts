@@ -18,7 +18,7 @@
 import { isDecimal } from '../../../parse/index.js'
 import { excerpt, FilterError, foundIn } from './error.js'
 import { BLANK, KEYWORDS, type Lexeme, LexemeBudget, lexemes } from './lexemes.js'
-import type { Comparison, Condition, Filter, LatLng, Span, VectorKind } from './tree.js'
+import type { Comparison, Condition, Filter, LatLng, Span } from './tree.js'
 
 export interface FilterFeatures {
   readonly containsFilter: boolean
@@ -43,10 +43,7 @@ const CONDITION_COST = 3
 export function parseFilter(value: unknown, features: FilterFeatures): Filter | null {
   if (value === null || value === undefined) return null
   if (typeof value === 'string') return parseExpression(value, features, new LexemeBudget())
-  if (!Array.isArray(value))
-    throw new FilterError(
-      `a filter must be a string or an array, found \`${excerpt(JSON.stringify(value))}\``,
-    )
+  if (!Array.isArray(value)) throw wrongShape(value)
   const budget = new LexemeBudget()
   const items = value.flatMap((item: unknown) => {
     const parsed = Array.isArray(item)
@@ -68,10 +65,14 @@ function parseAlternatives(
 
 function parseElement(item: unknown, features: FilterFeatures, budget: LexemeBudget): Filter | null {
   if (typeof item === 'string') return parseExpression(item, features, budget)
-  throw new FilterError(
-    `a filter array holds strings and arrays of strings, found \`${excerpt(JSON.stringify(item))}\``,
-  )
+  throw wrongShape(item)
 }
+
+const wrongShape = (found: unknown): FilterError =>
+  new FilterError(
+    'invalid value at `.filter`: expected a string or an array of strings and arrays of strings, found ' +
+      `\`${excerpt(JSON.stringify(found))}\``,
+  )
 
 function parseExpression(text: string, features: FilterFeatures, budget: LexemeBudget): Filter | null {
   return BLANK.test(text) ? null : new ExpressionParser(text, features, budget).parse()
@@ -271,24 +272,8 @@ class ExpressionParser {
     if (!this.features.multimodal) this.missingFeature ??= this.missingFeatureError('multimodal', at)
     const negated = this.take('NOT')
     if (!this.take('EXISTS')) throw this.fault('`_vectors` can only be asked for `EXISTS` or `NOT EXISTS`;')
-    const [embedder = null, kind = null, name = null, ...more] = names
-    const filter: Filter = { kind: 'vectors', embedder, which: this.vectorKind(kind, name, start), at }
-    if (more.length > 0 || (name !== null && filter.which.kind !== 'fragment'))
-      throw this.error('only one kind of vectors can be asked for', start)
+    const filter: Filter = { kind: 'vectors', names, at }
     return negated ? { kind: 'not', item: filter } : filter
-  }
-
-  private vectorKind(kind: string | null, name: string | null, start: Lexeme): VectorKind {
-    if (kind === null) return { kind: 'any' }
-    if (kind === 'userProvided' || kind === 'documentTemplate' || kind === 'regenerate') return { kind }
-    if (kind !== 'fragments')
-      throw this.error(
-        `\`${kind}\` is no kind of vectors: expected \`userProvided\`, \`documentTemplate\`, ` +
-          '`regenerate` or `fragments`',
-        start,
-      )
-    if (name === null) throw this.error('`fragments` needs the name of one', start)
-    return { kind: 'fragment', name }
   }
 
   /** Parses the names after `_vectors`: alternating dots and names, up to the first white space. */
@@ -392,49 +377,49 @@ class ExpressionParser {
     const expected = geoArguments[start.text as keyof typeof geoArguments]
     this.at++
     this.need('(', expected)
-    const filter = this.shape(start, expected)
-    return { ...filter, at: this.span(start, this.tokens[this.at - 1]) }
+    return this.shape(start, expected)
   }
 
   private shape(start: Lexeme, expected: string): Filter & { kind: 'radius' | 'box' | 'polygon' } {
-    const at = this.span(start)
+    const faults: Error[] = []
+    const whole = (): Span => this.span(start, this.tokens[this.at - 1])
     if (start.text === '_geoRadius') {
-      const lat = this.number()
-      this.need(',', expected)
-      const lng = this.number()
+      const center = this.point(expected, faults)
       this.need(',', expected)
       const metres = this.number()
-      const resolution = this.takeSymbol(',') ? this.number() : undefined
+      const at = this.takeSymbol(',') ? this.span() : null
+      const resolution = at === null ? CIRCLE_CORNERS : this.number()
       this.need(')', expected)
-      const corners = Math.trunc(resolution ?? CIRCLE_CORNERS)
-      if (corners < 3 || corners > 1000)
-        throw this.error('the resolution of `_geoRadius` must be between 3 and 1000', start)
-      return { kind: 'radius', center: this.point(lat, lng, start), metres, corners, at }
+      const corners = Math.trunc(resolution)
+      if (at !== null && (corners < 3 || corners > 1000))
+        faults.push(new FilterError(`bad resolution \`${resolution}\`: expected 3 to 1000`, at))
+      return { kind: 'radius', center, metres, corners, fault: faults[0] ?? null, at: whole() }
     }
-    const corners = [this.corner(start, expected)]
+    const corners = [this.corner(expected, faults)]
     if (start.text === '_geoPolygon') {
-      while (this.takeSymbol(',')) corners.push(this.corner(start, expected))
+      while (this.takeSymbol(',')) corners.push(this.corner(expected, faults))
       this.need(')', expected)
-      const polygon = this.span(start, this.tokens[this.at - 1])
-      if (corners.length < 3) throw new FilterError(`${expected} found ${foundIn(polygon)}`, polygon)
-      return { kind: 'polygon', corners, at }
+      const at = whole()
+      if (corners.length < 3) throw new FilterError(`${expected} found ${foundIn(at)}`, at)
+      return { kind: 'polygon', corners, fault: faults[0] ?? null, at }
     }
     this.need(',', expected)
-    corners.push(this.corner(start, expected))
+    corners.push(this.corner(expected, faults))
     this.need(')', expected)
     const [topRight, bottomLeft] = corners as [LatLng, LatLng]
-    if (topRight[0] < bottomLeft[0])
-      throw this.error(`the top latitude ${topRight[0]} is below the bottom latitude ${bottomLeft[0]}`, start)
-    return { kind: 'box', topRight, bottomLeft, at }
+    const [top, bottom] = [topRight[0], bottomLeft[0]]
+    if (top < bottom) {
+      const reason = `the top latitude \`${top}\` is below the bottom latitude \`${bottom}\``
+      faults.push(new FilterError(reason, whole()))
+    }
+    return { kind: 'box', topRight, bottomLeft, fault: faults[0] ?? null, at: whole() }
   }
 
-  private corner(start: Lexeme, expected: string): LatLng {
+  private corner(expected: string, faults: Error[]): LatLng {
     this.need('[', expected)
-    const lat = this.number()
-    this.need(',', expected)
-    const lng = this.number()
+    const point = this.point(expected, faults)
     this.need(']', expected)
-    return this.point(lat, lng, start)
+    return point
   }
 
   private number(): number {
@@ -444,10 +429,18 @@ class ExpressionParser {
     return number
   }
 
-  private point(lat: number, lng: number, start: Lexeme): LatLng {
-    if (Math.abs(lat) > 90) throw this.error(`the latitude ${lat} is not between -90 and 90`, start)
-    if (Math.abs(lng) > 180) throw this.error(`the longitude ${lng} is not between -180 and 180`, start)
-    return [lat, lng]
+  /** @param faults receives numbers out of range */
+  private point(expected: string, faults: Error[]): LatLng {
+    const within = (name: string, most: number): number => {
+      const at = this.span()
+      const number = this.number()
+      if (Math.abs(number) > most)
+        faults.push(new FilterError(`bad ${name} \`${number}\`: expected ${-most} to ${most}`, at))
+      return number
+    }
+    const lat = within('latitude', 90)
+    this.need(',', expected)
+    return [lat, within('longitude', 180)]
   }
 }
 

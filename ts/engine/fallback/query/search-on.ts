@@ -2,7 +2,7 @@
 import type { IndexSettings } from '../../../settings/index.js'
 import { EngineError } from '../../engine-error.js'
 import { covers, matchesPattern } from '../fields/patterns.js'
-import { searchesEverything, searchWeight } from '../fields/rules.js'
+import { searchesEverything, searchWeight, shownNames } from '../fields/rules.js'
 import type { IndexData } from '../index-data/index-data.js'
 
 /**
@@ -35,13 +35,10 @@ export function searchedFields(
 }
 
 function notSearchable(settings: IndexSettings, entry: string, indexUid: string): EngineError {
-  const { displayedAttributes, searchableAttributes } = settings
-  const everything = displayedAttributes.includes('*')
-  const shown = searchableAttributes.filter((name) => everything || displayedAttributes.includes(name))
-  const hidden = shown.length < searchableAttributes.length ? ', `<..hidden-attributes>`' : ''
+  const names = shownNames(settings, settings.searchableAttributes)
   return new EngineError(
     'invalid_search_attributes_to_search_on',
-    `Index \`${indexUid}\`: attribute \`${entry}\` is not searchable; available searchable attributes are: ` +
-      `\`${shown.join(', ')}\`${hidden}`,
+    `Index \`${indexUid}\`: Attribute \`${entry}\` is not searchable. Available searchable attributes are: ` +
+      `\`${names.join('`, `')}\`.`,
   )
 }

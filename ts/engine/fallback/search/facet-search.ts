@@ -7,6 +7,8 @@
  * 3. Values are counted over the documents that a search for `q` would count, including pinned documents.
  * 4. Numbers are ignored.
  */
+
+import type { IndexSettings } from '../../../settings/index.js'
 import type { SearchFacts } from '../../engine.js'
 import { EngineError } from '../../engine-error.js'
 import { QUERY_BYTES_MAX } from '../../limits.js'
@@ -15,7 +17,7 @@ import { foldedText } from '../analysis/tokenize.js'
 import { columnOf } from '../facets/coordinates.js'
 import { trimmed } from '../fields/flatten.js'
 import { covers } from '../fields/patterns.js'
-import { filterFeatures, localesOf } from '../fields/rules.js'
+import { describeFacetSearchable, filterFeatures, localesOf } from '../fields/rules.js'
 import type { OpenIndex } from '../open-index.js'
 import { Bounds, checkStop } from './bounds.js'
 import { type FilterContext, prefixOf } from './candidates.js'
@@ -32,8 +34,9 @@ export function facetSearch(
   const { facetName, facetQuery } = request
   const prefix = prefixOf(request.indexUid)
   if (!settings.facetSearch)
-    throw new EngineError('facet_search_disabled', `${prefix}facet search is disabled for this index`)
-  if (filterFeatures(settings, facetName)?.facetSearch !== true) throw notSearchable(index, facetName, prefix)
+    throw new EngineError('facet_search_disabled', `${prefix}facet search is switched off in its settings`)
+  if (filterFeatures(settings, facetName)?.facetSearch !== true)
+    throw notSearchable(settings, facetName, prefix)
   const isHybrid = request.hybrid !== null && request.hybrid.semanticRatio > 0
   // Rank a page of documents, so that `distinct` and the threshold exclude documents.
   const found = rankSearch(
@@ -82,18 +85,11 @@ export function facetSearch(
   }
 }
 
-function notSearchable({ data }: OpenIndex, facetName: string, prefix: string): EngineError {
-  const names = data.settings.filterableAttributes.flatMap((rule) =>
-    typeof rule === 'string' ? [rule] : rule.features.facetSearch ? rule.attributePatterns : [],
-  )
-  return new EngineError(
+const notSearchable = (settings: IndexSettings, facetName: string, prefix: string): EngineError =>
+  new EngineError(
     'invalid_facet_search_facet_name',
-    `${prefix}attribute \`${facetName}\` is not facet-searchable; ` +
-      (names.length === 0
-        ? 'this index does not have configured facet-searchable attributes'
-        : `available facet-searchable attributes patterns are: \`${[...new Set(names)].sort().join(', ')}\``),
+    `${prefix}Attribute \`${facetName}\` is not facet-searchable. ${describeFacetSearchable(settings)}`,
   )
-}
 
 /** Returns a predicate for values that start with the query. The length of the query in bytes limits the typos. */
 function matching(

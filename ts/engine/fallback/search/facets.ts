@@ -17,7 +17,7 @@ import { CommonestValues } from '../facets/commonest.js'
 import { COORDINATES, columnOf } from '../facets/coordinates.js'
 import { facetText } from '../fields/flatten.js'
 import { covers, matchesPattern, patternsMeet } from '../fields/patterns.js'
-import { isFilterable, usesGeo } from '../fields/rules.js'
+import { describeFilterable, isFilterable, usesGeo } from '../fields/rules.js'
 import type { OpenIndex } from '../open-index.js'
 import type { DocSet } from '../store/docid-set.js'
 import { floatText } from '../store/json.js'
@@ -45,14 +45,14 @@ export function selectedFacets({ data }: OpenIndex, facets: readonly string[], p
   )
   const selected = new Set<string>()
   for (const facet of facets) {
-    const rules = settings.filterableAttributes.flatMap((rule) =>
-      typeof rule === 'string' ? [rule] : rule.attributePatterns,
-    )
     const found = paths.filter(
       (path) => matchesPattern(facet, path) || (!facet.includes('*') && path.startsWith(`${facet}.`)),
     )
     if (!settings.filterableAttributes.some((rule) => mayHaveFacets(rule, facet)))
-      throw unknownFacet(data.settings.displayedAttributes, facet, rules, prefix)
+      throw new EngineError(
+        'invalid_search_facets',
+        `${prefix}Attribute \`${facet}\` is not filterable and has no facets. ${describeFilterable(settings)}`,
+      )
     for (const path of found) selected.add(path)
   }
   return [...selected].sort(compareUtf8)
@@ -72,23 +72,6 @@ function mayHaveFacets(rule: FilterableRule, facet: string): boolean {
   if (!equality && !comparison) return false
   return rule.attributePatterns.some(
     (pattern) => patternsMeet(facet, pattern) || patternsMeet(`${facet}.*`, pattern),
-  )
-}
-
-function unknownFacet(
-  displayed: readonly string[],
-  facet: string,
-  rules: readonly string[],
-  prefix: string,
-): EngineError {
-  const shown = rules.filter((rule) => displayed.includes('*') || displayed.includes(rule))
-  const hidden = shown.length < rules.length ? ', `<..hidden-attributes>`' : ''
-  return new EngineError(
-    'invalid_search_facets',
-    `${prefix}Attribute \`${facet}\` is not filterable and has no facets. ` +
-      (rules.length === 0
-        ? 'This index does not have configured filterable attributes.'
-        : `Available filterable attributes patterns are: \`${[...new Set(shown)].sort().join(', ')}\`${hidden}.`),
   )
 }
 

@@ -13,7 +13,7 @@ import { EngineError } from '../../engine-error.js'
 import type { SearchRequest } from '../../requests.js'
 import type { Column } from '../facets/columns.js'
 import { columnOf } from '../facets/coordinates.js'
-import { isFilterable } from '../fields/rules.js'
+import { describeFilterable, isFilterable } from '../fields/rules.js'
 import { SEARCH_CUTOFF_MS } from '../limits.js'
 import type { OpenIndex } from '../open-index.js'
 import {
@@ -180,7 +180,7 @@ function sortOf({ data: { settings } }: OpenIndex, request: SearchRequest): Sort
   if (sort.length > 0 && !settings.rankingRules.includes('sort'))
     throw new EngineError(
       'invalid_search_sort',
-      `${prefix}the \`sort\` ranking rule must be among \`rankingRules\` to use \`sort\``,
+      `${prefix}sorting needs the ranking rule \`sort\`, which is not among \`rankingRules\``,
     )
   return sort
 }
@@ -192,24 +192,11 @@ export function distinctColumn(index: OpenIndex, request: SearchRequest, prefix:
   if (requested !== null && !isFilterable(settings, requested))
     throw new EngineError(
       'invalid_search_distinct',
-      `${prefix}Attribute \`${requested}\` is not filterable and cannot be used as distinct attribute. ` +
-        filterableList(index),
+      `${prefix}Attribute \`${requested}\` is not filterable and cannot be used as \`distinct\`. ` +
+        describeFilterable(settings),
     )
   const field = requested ?? settings.distinctAttribute
   return field === null ? null : (columnOf(columns, field) ?? null)
-}
-
-/** Lists the filterable attributes, for messages. */
-function filterableList({ data }: OpenIndex): string {
-  const names = data.settings.filterableAttributes.flatMap((rule) =>
-    typeof rule === 'string' ? [rule] : rule.attributePatterns,
-  )
-  const { displayedAttributes } = data.settings
-  const everything = displayedAttributes.includes('*')
-  const shown = names.filter((name) => everything || displayedAttributes.includes(name))
-  if (names.length === 0) return 'This index does not have configured filterable attributes.'
-  const hidden = shown.length < names.length ? ', `<..hidden-attributes>`' : ''
-  return `Available filterable attributes are: \`${[...new Set(shown)].sort().join(', ')}\`${hidden}.`
 }
 
 /**

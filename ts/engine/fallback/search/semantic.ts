@@ -63,6 +63,6 @@ export function embedderNamed(
 ): Embedder {
   const embedder = embeddersOf(data.settings).get(name)
   if (embedder === undefined)
-    throw new EngineError(code, `${prefixOf(indexUid)}cannot find embedder with name \`${name}\``)
+    throw new EngineError(code, `${prefixOf(indexUid)}there is no embedder named \`${name}\``)
   return embedder
 }

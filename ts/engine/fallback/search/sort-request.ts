@@ -9,11 +9,12 @@
 import { clientMessages, type ErrorCode } from '../../../errors/index.js'
 import type { IndexSettings } from '../../../settings/index.js'
 import { EngineError } from '../../engine-error.js'
-import { isSortable } from '../fields/rules.js'
+import { isSortable, shownNames } from '../fields/rules.js'
 import { numberIn } from '../filter/parse.js'
 import type { SortCriterion } from '../ranking/index.js'
 
-const GEO_POINT = /^_geoPoint\(\s*([^,()\s]+)\s*,\s*([^,()\s]+)\s*\)$/
+const GEO_POINT = /^_geoPoint\((.*)\)$/s
+const NOT_FINITE = /^[+-]?(inf|infinity|nan)$/i
 const RESERVED = /^_geo(Distance|Point|Radius|BoundingBox|Polygon|json)?(\(|$)/
 
 /**
@@ -38,11 +39,17 @@ export function parseSort(
     const name = text.slice(0, colon)
     const point = GEO_POINT.exec(name)
     if (point !== null) {
-      const [lat, lng] = [numberIn(point[1]!) ?? Number.NaN, numberIn(point[2]!) ?? Number.NaN]
+      const numbers = point[1]!.split(',').map((text) => coordinate(text.trim()))
+      const [lat = null, lng = null] = numbers
+      if (lat === null || lng === null || numbers.length !== 2)
+        throw new EngineError(
+          code,
+          `${prefix}invalid sort expression \`${text}\`: expected \`_geoPoint(latitude, longitude)\``,
+        )
       if (!(Math.abs(lat) <= 90) || !(Math.abs(lng) <= 180))
         throw new EngineError(
           code,
-          `${prefix}\`${name}\` is no point: latitudes are from -90 to 90, longitudes from -180 to 180`,
+          `${prefix}invalid sort expression \`${text}\`: latitudes go from -90 to 90 and longitudes from -180 to 180`,
         )
       requireSortable('_geo', settings, code, prefix)
       return { kind: 'geo', target: [lat, lng], ascending }
@@ -50,18 +57,18 @@ export function parseSort(
     if (RESERVED.test(name))
       throw new EngineError(
         code,
-        `${prefix}\`${name}\` is reserved; sort by distance with \`_geoPoint(lat, lng)\``,
+        `${prefix}\`${name}\` is reserved and cannot be sorted by; use \`_geoPoint(latitude, longitude)\``,
       )
     requireSortable(name, settings, code, prefix)
     return { kind: 'field', field: name, ascending }
   })
 }
 
+/** Returns NaN for a number that is not finite, null for other texts. */
+const coordinate = (text: string): number | null => (NOT_FINITE.test(text) ? Number.NaN : numberIn(text))
+
 function requireSortable(field: string, settings: IndexSettings, code: ErrorCode, prefix: string): void {
   if (isSortable(settings, field)) return
-  const displayed = settings.displayedAttributes
-  const everything = displayed.includes('*')
-  const shown = settings.sortableAttributes.filter((name) => everything || displayed.includes(name))
-  const hidden = shown.length < settings.sortableAttributes.length ? ['<..hidden-attributes>'] : []
-  throw new EngineError(code, prefix + clientMessages.notSortable(field, [...shown.sort(), ...hidden]))
+  const names = shownNames(settings, settings.sortableAttributes)
+  throw new EngineError(code, prefix + clientMessages.notSortable(field, names))
 }
