@@ -3,6 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'ava'
 import { UploadSender } from '../../ts/replication/publish/uploads.js'
+import { uploadsIn } from '../../ts/tasks/index.js'
 import { fallback } from '../support/engines.js'
 import { memoryStore, never } from '../support/memory-store.js'
 import { add, drop, ended, temporaryDirectory } from '../tasks/test-queue.js'
@@ -54,6 +55,21 @@ test('uploads are not kept if an index cannot be pinned', async (t) => {
   fails = false
   await shipAll(source, sent)
   t.is(held, 0)
+})
+
+test('a missing upload of a waiting task is an error, and sending continues once the task has failed', async (t) => {
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const { tasks, outgoing } = source.opened
+  const sent = await shipping(source, memoryStore(), outgoing)
+  const { taskUid } = await add(tasks, 'a', [{ id: 1 }])
+  const [name] = uploadsIn((await outgoing.next(1_000_000, 0))!.changes)
+  await rm(outgoing.uploads.pathOf(name!))
+  const error = await t.throwsAsync(shipAll(source, sent))
+  t.true(error.message.endsWith(name!), error.message)
+  source.opened.start()
+  t.is((await ended(tasks, taskUid)).status, 'failed')
+  await shipAll(source, sent)
+  t.false(await sent.shipper.ship(never))
 })
 
 test('uploads are forgotten once no task needs them and the one that brought them may be stored', async (t) => {

@@ -337,6 +337,8 @@ export class Shipper {
     const first = await outgoing.next(RECORD_CHANGES_CHARS, this.#openTo)
     if (first === null) return []
     if (first.isCut) return this.#openRecords(first, signal)
+    /** Last transaction of the page whose upload was gone. */
+    let incomplete: number | null = null
     for (let uids = this.#uidsOf(first); ; ) {
       const taken = await this.#taken(uids)
       if (taken === null) return []
@@ -345,9 +347,16 @@ export class Shipper {
         const missed = this.#uidsOf(taken.page).filter((uid) => !uids.includes(uid))
         let isComplete = false
         try {
-          // An upload may be gone because its task ended after the page was read.
           const names = uploadsIn(taken.page.changes)
-          isComplete = missed.length === 0 && (await this.#uploads.send(names, this.#store, signal))
+          if (missed.length === 0) isComplete = await this.#uploads.send(names, this.#store, signal)
+          // An upload may be gone because its task ended after the page was read. Then the next page is longer.
+          if (missed.length === 0 && !isComplete) {
+            if (incomplete === taken.page.last)
+              throw new Error(
+                `the data directory lacks the upload of a waiting task, one of ${names.join(', ')}`,
+              )
+            incomplete = taken.page.last
+          }
         } finally {
           if (!isComplete) await this.#release(taken.pins)
         }
