@@ -43,6 +43,23 @@ export function vectors(tested: TestedEngine): void {
     t.is((await engine.engine.stats(index)).numberOfEmbeddings, 1)
   })
 
+  claim('only the last version of a document in a body needs vectors', async (t, engine) => {
+    await engine.configure(index, { embedders: { ...embedders, w: embedders.v } })
+    const both = { v: [3, 4], w: [1, 2] }
+    const late = [{ id: 'a' }, { id: 'a', _vectors: { v: [1, 1] } }, { id: 'b' }, { id: 'a', _vectors: both }]
+    const outcome = await engine.put(index, ...late)
+    t.is(
+      outcome.error?.message,
+      'index `things`: the embedder `v` has no vectors for document(s) `b`: its source is `userProvided`, so each document ' +
+        'brings them under `_vectors.v`, or `null` to have none',
+    )
+    const partly = await engine.put(index, ...late.slice(0, 2), { id: 'b', _vectors: both })
+    t.is(partly.error?.code, 'vector_embedding_error')
+    t.regex(partly.error!.message, /`w` has no vectors for document\(s\) `a`:/)
+    t.is((await engine.put(index, ...late, { id: 'b', _vectors: both })).error ?? null, null)
+    t.deepEqual(await vectorsOf(engine, 'a'), [[3, 4]])
+  })
+
   claim('an abandoned batch leaves no vectors, and the next batch is complete', async (t, engine) => {
     await engine.configure(index, { embedders })
     await engine.put(index, { id: 'a', _vectors: { v: [3, 4] } })

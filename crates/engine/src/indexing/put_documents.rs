@@ -77,7 +77,7 @@ impl StagedBatch {
             Ok(())
         })?;
 
-        missing.check()?;
+        missing.check(|id, embedder| vectors.get(id).is_some_and(|staged| staged.contains_key(embedder)))?;
         spool.release(0..u64::MAX);
         self.spools.push(spool);
         self.fields = fields;

@@ -1,5 +1,8 @@
 //! Documents without the vectors that only the user can provide.
 
+use std::collections::HashSet;
+
+use compact_str::CompactString;
 use serde_json::{Map, Value};
 
 use super::embedder::Embedder;
@@ -8,58 +11,71 @@ use crate::error::{Error, Result};
 /// Number of documents that a message lists; further documents are counted.
 const NAMED_MAX: usize = 10;
 
-/// Documents without the vectors that only the user can provide.
-#[derive(Default)]
-pub struct MissingVectors {
-    embedder: Option<Embedder>,
-    named: Vec<String>,
-    count: usize,
-    /// The document, the key that may be misspelt, and the name it may stand for.
-    hint: Option<String>,
-}
-
 /// Greatest number of edits between a key and the name that it may stand for. Source: vectors §4.
 const EDITS_MAX: usize = 2;
 
+/// Documents without the vectors that only the user can provide.
+#[derive(Default)]
+pub struct MissingVectors {
+    /// In the order of their first document.
+    embedders: Vec<MissingOf>,
+}
+
+/// Documents without vectors of an embedder.
+struct MissingOf {
+    embedder: Embedder,
+    ids: Vec<CompactString>,
+    /// Id of one of the first documents, and a sentence about a key in it that may be misspelt.
+    hints: Vec<(CompactString, String)>,
+}
+
 impl MissingVectors {
-    /// Notes a document. Reports only the first of several embedders.
+    /// Notes a document.
     pub fn note(&mut self, id: &str, embedder: &Embedder, document: &Map<String, Value>) {
-        let first = self.embedder.get_or_insert_with(|| embedder.clone());
-        if first.name != embedder.name {
-            return;
-        }
-        self.count += 1;
-        if self.named.len() < NAMED_MAX {
-            self.named.push(format!("`{id}`"));
-            if self.hint.is_none() {
-                self.hint = misspelt(document, &embedder.name).map(|(found, meant)| {
-                    format!("; did you mean `{meant}` by the `{found}` of document `{id}`?")
-                });
-            }
+        let known = self.embedders.iter().position(|missing| missing.embedder.name == embedder.name);
+        let known = known.unwrap_or_else(|| {
+            self.embedders.push(MissingOf { embedder: embedder.clone(), ids: vec![], hints: vec![] });
+            self.embedders.len() - 1
+        });
+        let missing = &mut self.embedders[known];
+        missing.ids.push(id.into());
+        if missing.ids.len() <= NAMED_MAX
+            && let Some((found, meant)) = misspelt(document, &embedder.name)
+        {
+            let hint = format!("; did you mean `{meant}` by the `{found}` of document `{id}`?");
+            missing.hints.push((id.into(), hint));
         }
     }
 
-    /// Checks that no document was noted.
+    /// Checks that no document was noted, except those for which `is_provided` returns true: a later version in the
+    /// same body may bring the vectors. Gets the id and the name of the embedder.
     ///
     /// # Errors
-    /// `vector_embedding_error`, naming documents, if any was.
-    pub fn check(&self) -> Result<()> {
-        let Some(embedder) = &self.embedder else { return Ok(()) };
-        let name = &embedder.name;
-        let reason = format!(
-            "its source is `userProvided`, so each document brings them under `_vectors.{name}`, or `null` to \
-             have none"
-        );
-        let more = match self.count - self.named.len() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let message = format!(
-            "the embedder `{name}` has no vectors for document(s) {}{more}: {reason}{}",
-            self.named.join(", "),
-            self.hint.as_deref().unwrap_or_default()
-        );
-        Err(Error::user("vector_embedding_error", message))
+    /// `vector_embedding_error` about the first embedder with such documents, naming some of them.
+    pub fn check(&self, is_provided: impl Fn(&str, &str) -> bool) -> Result<()> {
+        for MissingOf { embedder, ids, hints } in &self.embedders {
+            let name = &embedder.name;
+            let mut ids: Vec<&str> = ids.iter().map(CompactString::as_str).collect();
+            let mut seen = HashSet::new();
+            ids.retain(|id| !is_provided(id, name) && seen.insert(*id));
+            if ids.is_empty() {
+                continue;
+            }
+            let shown: Vec<String> = ids.iter().take(NAMED_MAX).map(|id| format!("`{id}`")).collect();
+            let more = match ids.len() - shown.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let hint = hints.iter().find(|(id, _)| ids.contains(&id.as_str())).map(|(_, hint)| hint.as_str());
+            let message = format!(
+                "the embedder `{name}` has no vectors for document(s) {}{more}: its source is `userProvided`, so \
+                 each document brings them under `_vectors.{name}`, or `null` to have none{}",
+                shown.join(", "),
+                hint.unwrap_or_default()
+            );
+            return Err(Error::user("vector_embedding_error", message));
+        }
+        Ok(())
     }
 }
 

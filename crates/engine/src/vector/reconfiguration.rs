@@ -118,7 +118,7 @@ impl Reconfiguration {
     /// # Errors
     /// `vector_embedding_error` if documents lack vectors that only the user can provide.
     pub fn finish(self) -> Result<StagedVectors> {
-        self.missing.check()?;
+        self.missing.check(|_, _| false)?;
         Ok(StagedVectors { base: self.base, embedders: self.after })
     }
 }

@@ -133,10 +133,6 @@ class ExpressionParser {
     return { text: this.text, start: from.start, end: to.end }
   }
 
-  private error(reason: string, token = this.token): FilterError {
-    return new FilterError(reason, this.span(token))
-  }
-
   /** @param expected with its punctuation. The error points at a word, a single character or the end. */
   private fault(expected: string): FilterError {
     const at = this.blamed()

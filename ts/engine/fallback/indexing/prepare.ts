@@ -340,7 +340,7 @@ async function addDocuments(
     }
     found.set(id, encoded(merged))
   }
-  missing.throwIfAny()
+  missing.throwIfAny((id, embedder) => vectors.get(id)?.has(embedder) === true)
   const taken = new Set<number>()
   for (const [id, source] of found) {
     if (source === null) continue

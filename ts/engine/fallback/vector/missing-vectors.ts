@@ -9,37 +9,50 @@ const NAMED_MAX = 10
 /** Maximum edits between a misspelt key and the name it stands for. Source: vectors §4. */
 const EDITS_MAX = 2
 
-/** Documents without vectors, for an embedder that generates none. */
+/** Documents without the vectors that only the user can provide. */
 export class MissingVectors {
-  private readonly ids: string[] = []
-  private embedder: Embedder | null = null
-  private hint = ''
+  /** Documents without vectors of an embedder, in the order of the first document of each embedder. */
+  private readonly embedders = new Map<string, MissingOf>()
 
   /** @param document with its `_vectors`, or without the vectors of embedders */
-  note(id: string, embedder: Embedder, document: JsonObject): void {
-    this.embedder ??= embedder
-    if (this.embedder !== embedder) return
-    this.ids.push(id)
-    if (this.hint !== '' || this.ids.length > NAMED_MAX) return
-    const found = misspelt(document, embedder.name)
-    if (found === null) return
-    this.hint = `; did you mean \`${found.meant}\` by the \`${found.key}\` of document \`${id}\`?`
+  note(id: string, { name }: Embedder, document: JsonObject): void {
+    const missing = this.embedders.get(name) ?? { ids: new Set(), hints: new Map() }
+    this.embedders.set(name, missing)
+    missing.ids.add(id)
+    const found = missing.ids.size > NAMED_MAX ? null : misspelt(document, name)
+    if (found !== null && !missing.hints.has(id))
+      missing.hints.set(
+        id,
+        `; did you mean \`${found.meant}\` by the \`${found.key}\` of document \`${id}\`?`,
+      )
   }
 
-  /** @throws OperationError `vector_embedding_error` that names the documents */
-  throwIfAny(): void {
-    const { ids, embedder, hint } = this
-    if (embedder === null) return
-    const named = ids.slice(0, NAMED_MAX).map((id) => `\`${id}\``)
-    const more = ids.length > NAMED_MAX ? ` and ${ids.length - NAMED_MAX} more` : ''
-    const reason =
-      'its source is `userProvided`, so each document brings them under ' +
-      `\`_vectors.${embedder.name}\`, or \`null\` to have none`
-    throw new OperationError(
-      'vector_embedding_error',
-      `the embedder \`${embedder.name}\` has no vectors for document(s) ${named.join(', ')}${more}: ${reason}${hint}`,
-    )
+  /**
+   * Throws if a document was noted, except those for which `isProvided` returns true: a later version in the same body
+   * may bring the vectors.
+   * @throws OperationError `vector_embedding_error` about the first embedder with such documents, naming some of them
+   */
+  throwIfAny(isProvided: (id: string, embedder: string) => boolean = () => false): void {
+    for (const [name, { ids: noted, hints }] of this.embedders) {
+      const ids = [...noted].filter((id) => !isProvided(id, name))
+      if (ids.length === 0) continue
+      const named = ids.slice(0, NAMED_MAX).map((id) => `\`${id}\``)
+      const more = ids.length > NAMED_MAX ? ` and ${ids.length - NAMED_MAX} more` : ''
+      const hint = [...hints].find(([id]) => ids.includes(id))?.[1] ?? ''
+      throw new OperationError(
+        'vector_embedding_error',
+        `the embedder \`${name}\` has no vectors for document(s) ${named.join(', ')}${more}: its source is ` +
+          `\`userProvided\`, so each document brings them under \`_vectors.${name}\`, or \`null\` to have none${hint}`,
+      )
+    }
   }
+}
+
+/** Documents without vectors of an embedder. */
+interface MissingOf {
+  readonly ids: Set<string>
+  /** Id of one of the first documents → a sentence about a key in it that may be misspelt. */
+  readonly hints: Map<string, string>
 }
 
 interface Misspelt {
