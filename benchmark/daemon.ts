@@ -3,11 +3,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { Agent, request as httpRequest } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import autocannon from 'autocannon'
-import { freePort } from '../__test__/support/daemon.js'
+import { freePort } from '../__test__/support/ports.js'
 
 const daemon = fileURLToPath(new URL('../ts/cli/main.js', import.meta.url))
-
-export { freePort }
 
 interface Reply {
   readonly status: number

@@ -17,8 +17,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
+import { freePort } from '../__test__/support/ports.js'
 import { type BenchRequest, benchSettings, type Film, readCorpus, requestsFrom } from './corpus.js'
-import { client, freePort, untilFinished } from './daemon.js'
+import { client, untilFinished } from './daemon.js'
 import { madeFilms } from './made-films.js'
 
 const program = fileURLToPath(new URL('../bundle/siftd.js', import.meta.url))

@@ -10,7 +10,7 @@ import { Agent, request as httpRequest } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from './daemon.js'
+import { freePort } from '../__test__/support/ports.js'
 
 /** Documents per batch. They become visible together. */
 const BATCH_DOCUMENTS = 10

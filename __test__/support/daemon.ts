@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createServer } from 'node:net'
 import type { ExecutionContext } from 'ava'
+import { freePort } from './ports.js'
 import { program } from './program.js'
 import type { TestBody } from './server.js'
 import { askToStop, stopChannel } from './stopping.js'
@@ -26,26 +26,6 @@ export interface TestDaemon {
   /** Sends a signal without waiting. */
   signal(name: NodeJS.Signals): void
 }
-
-/**
- * Systems assign ports above this range to connections and to `listen(0)`. `fetch` refuses some ports below it, the last
- * is 10080: https://fetch.spec.whatwg.org/#port-blocking
- */
-const PORTS = { first: 10_100, count: 19_900 }
-
-/** Finds a free TCP port. Chooses at random, so that processes that run at the same time do not find the same one. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = PORTS.first + Math.floor(Math.random() * PORTS.count)
-    if (await isFree(port)) return port
-  }
-}
-
-const isFree = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const probe = createServer().once('error', () => resolve(false))
-    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
-  })
 
 /**
  * Starts a daemon with a data directory and waits until it answers. Kills it when the test ends.

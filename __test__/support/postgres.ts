@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { freePort } from './daemon.js'
+import { freePort } from './ports.js'
 import { isCi, type Requirement } from './requirements.js'
 
 /** Where packages of Debian, Red Hat and Homebrew install versions. */

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import type { ExecutionContext } from 'ava'
 import { openOutbound } from '../../ts/outbound/index.js'
 import { bucketAddress, type ObjectStore, s3Store } from '../../ts/replication/index.js'
-import { freePort } from './daemon.js'
+import { freePort } from './ports.js'
 import { isCi, type Requirement } from './requirements.js'
 
 const execute = promisify(execFile)

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type Block, parsePage } from '../../__test__/documents/markdown.js'
-import { freePort } from '../../__test__/support/daemon.js'
+import { freePort } from '../../__test__/support/ports.js'
 import { strapiProgram } from './strapi.js'
 
 const execute = promisify(execFile)

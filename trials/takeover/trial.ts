@@ -6,9 +6,9 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { freePort } from '../../__test__/support/daemon.js'
 import { startFaultProxy } from '../../__test__/support/fault-proxy.js'
 import { numbers } from '../../__test__/support/numbers.js'
+import { freePort } from '../../__test__/support/ports.js'
 import { program } from '../../__test__/support/program.js'
 import { accessKeyId, bucket, secretAccessKey } from '../../__test__/support/store-servers.js'
 import { percentile } from '../percentile.js'

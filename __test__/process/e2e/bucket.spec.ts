@@ -10,7 +10,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { decodeRecord } from '../../../ts/replication/index.js'
 import { type SpoiltCase, spoiltCases, spoiltObject } from '../../replication/spoilt-json.js'
-import { freePort } from '../../support/daemon.js'
+import { freePort } from '../../support/ports.js'
 import { bucket, storeAt } from '../../support/store-servers.js'
 import { add, answered, connected, held, sent, settled, tests, titles, world } from './bucket-world.js'
 
