@@ -255,6 +255,8 @@ const usage: readonly (readonly [args: readonly string[], error: RegExp])[] = [
   [['search', 'films', '--db-path', '/x', '--url', 'http://a'], /^--db-path excludes --url/],
   [['search', 'films', '--db-path', '/nowhere'], /^--db-path: \/nowhere holds no data/],
   [['import', '/nowhere/films.json', '--index', 'films'], /^\/nowhere\/films.json cannot be read: ENOENT$/],
+  [['reindex'], /^reindex: name indexes, or give --all, but not both$/],
+  [['reindex', 'films', '--all'], /^reindex: name indexes, or give --all, but not both$/],
   [['import', 'films.json'], /required option '--index <uid>' not specified/],
   [['keys', 'create', '--actions', 'search'], /required option '--indexes <list>' not specified/],
 ]

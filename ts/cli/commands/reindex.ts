@@ -17,7 +17,7 @@ of an index then carry a warning. Meanwhile searches find the documents as befor
     .addOption(jsonOption)
     .addHelpText('after', examples('siftd reindex films\nsiftd reindex --all'))
     .action(async (uids: string[], options) => {
-      if (options.all === uids.length > 0)
+      if ((options.all === true) === uids.length > 0)
         throw new LaunchError('reindex: name indexes, or give --all, but not both', 2)
       await withServer(options, async (peer) => {
         const all = () => listAll<{ readonly uid: string }>(peer, '/indexes', { uid: isText })
