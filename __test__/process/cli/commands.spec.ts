@@ -257,6 +257,10 @@ const usage: readonly (readonly [args: readonly string[], error: RegExp])[] = [
   [['import', '/nowhere/films.json', '--index', 'films'], /^\/nowhere\/films.json cannot be read: ENOENT$/],
   [['reindex'], /^reindex: name indexes, or give --all, but not both$/],
   [['reindex', 'films', '--all'], /^reindex: name indexes, or give --all, but not both$/],
+  [
+    ['import', 'films.csv', '--index', 'films', '--csv-delimiter', '\\t'],
+    /^--csv-delimiter: invalid value `\\t`, expected one ASCII character$/,
+  ],
   [['import', 'films.json'], /required option '--index <uid>' not specified/],
   [['keys', 'create', '--actions', 'search'], /required option '--indexes <list>' not specified/],
 ]

@@ -40,7 +40,11 @@ failed, 2 for wrong usage.`)
         'Format of the input (default: from the file name, or the first bytes)',
       ).choices(formats),
     )
-    .option('--csv-delimiter <character>', 'Delimiter of CSV cells (default: a comma, or a tab for .tsv)')
+    .option(
+      '--csv-delimiter <character>',
+      'Delimiter of CSV cells (default: a comma, or a tab for .tsv)',
+      delimiterOf,
+    )
     .option('--batch-bytes <n>', `Bytes per request (default: ${BATCH_BYTES})`, bytesOf)
     .option(
       '--state <file>',
@@ -89,7 +93,9 @@ async function imported(
     await withServer(options, (peer) => run.all(peer), { signal: interrupted.signal })
   } catch (error) {
     if (!interrupted.signal.aborted) throw error
-    throw new LaunchError(`interrupted after ${run.summary}; the same command continues from there`, 1)
+    const isRepeatable = inputs.every(({ identity }) => identity !== null)
+    const hint = isRepeatable ? '; the same command continues from there' : ''
+    throw new LaunchError(`interrupted after ${run.summary}${hint}`, 1)
   } finally {
     process.off('SIGINT', interrupt)
   }
@@ -177,6 +183,12 @@ class Import {
     this.#output.line(json ? JSON.stringify(facts) : line)
     if (this.#refused.length > 0) this.#output.finding()
   }
+}
+
+/** The server accepts one ASCII character. */
+function delimiterOf(text: string): string {
+  if (Buffer.byteLength(text) === 1) return text
+  throw new LaunchError(`--csv-delimiter: invalid value \`${text}\`, expected one ASCII character`, 2)
 }
 
 const shown = (count: number): string => count.toLocaleString('en')
