@@ -4,7 +4,10 @@
  * 2. The exit code is 0 for success, 1 for a finding or a refusal, 2 for wrong usage.
  * 3. Reading commands print the same for a directory at rest as for its server.
  */
+import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import test from 'ava'
 import { silentOutput } from '../../../ts/cli/command/index.js'
@@ -272,4 +275,26 @@ test('wrong usage gives one line with a remedy and exit code 2', async (t) => {
     t.is(error?.exitCode, 2, args.join(' '))
     t.notRegex(error?.message ?? '', /\n/)
   }
+})
+
+test('a watch without uids waits for all pages of tasks', async (t) => {
+  const tasks = [3, 7, 8].map((uid) => ({
+    uid,
+    status: 'succeeded',
+    type: 'snapshotCreation',
+    indexUid: null,
+  }))
+  const server = createServer(({ url }, response) => {
+    const { pathname, searchParams } = new URL(url!, 'http://server')
+    const left = tasks.filter(({ uid }) => uid >= Number(searchParams.get('from')))
+    const page = left.slice(0, 2).map((task) => ({ ...task, enqueuedAt: '2026-01-01T00:00:00Z' }))
+    const list = { results: page, total: tasks.length, next: left[2]?.uid ?? null }
+    const one = tasks.find(({ uid }) => pathname === `/tasks/${uid}`)
+    response.setHeader('Content-Type', 'application/json').end(JSON.stringify(one ?? list))
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const { code, lines } = await runCommand(['tasks', 'watch', '--url', `http://127.0.0.1:${port}`])
+  t.deepEqual([code, lines], [0, tasks.map(({ uid, status, type }) => `task ${uid} ${status}: ${type}`)])
 })

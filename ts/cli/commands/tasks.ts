@@ -14,8 +14,8 @@ import { collected, countFor, defineCommand, examples, jsonOption, tableLines } 
 import { onServer, withServer } from './service.js'
 import { enqueued, printTask, reportTask } from './task-output.js'
 
-/** Maximum number of tasks that a watch without uids waits for. */
-const WATCHED_MAX = 1_000
+/** Tasks of a page of the tasks to wait for. */
+const PAGE_TASKS = 1_000
 
 interface ListedTask extends PeerTask {
   readonly enqueuedAt: string
@@ -24,13 +24,15 @@ interface ListedTask extends PeerTask {
 interface TaskPage {
   readonly results: readonly ListedTask[]
   readonly total: number
+  /** First task of the next page. */
+  readonly next: number | null
 }
 
 const taskShape = {
   ...{ uid: isCount, status: isText, type: isText, indexUid: maybe(isText), enqueuedAt: isText },
   error: maybe(object({ code: isText, message: isText })),
 }
-const pageShape = { results: list(object(taskShape)), total: isCount }
+const pageShape = { results: list(object(taskShape)), total: isCount, next: maybe(isCount) }
 
 export const tasks = defineCommand('tasks', (command, output) => {
   command.description('Lists, watches and cancels tasks: the writes of a server.').addHelpText(
@@ -137,6 +139,12 @@ function uidOf(text: string): number {
 
 /** Uids of the tasks that have not ended, oldest first. */
 async function unfinished(peer: Peer): Promise<readonly number[]> {
-  const path = `/tasks?statuses=enqueued,processing&reverse=true&limit=${WATCHED_MAX}`
-  return (await peer.json<TaskPage>('GET', path, { shape: pageShape })).results.map(({ uid }) => uid)
+  const path = `/tasks?statuses=enqueued,processing&reverse=true&limit=${PAGE_TASKS}`
+  const uids: number[] = []
+  for (let from: number | null = 0; from !== null; ) {
+    const page: TaskPage = await peer.json<TaskPage>('GET', `${path}&from=${from}`, { shape: pageShape })
+    uids.push(...page.results.map(({ uid }) => uid))
+    from = page.next
+  }
+  return uids
 }
