@@ -4,7 +4,9 @@ import { type CommandEntry, type ExitCode, openTerminal } from './command/index.
 export async function runCommand(entry: CommandEntry, args: readonly string[]): Promise<ExitCode> {
   const [command, terminal] = await Promise.all([entry.load(), openTerminal()])
   try {
-    return await command.run(args, terminal.output)
+    const code = await command.run(args, terminal.output)
+    await terminal.written()
+    return code
   } finally {
     terminal.end()
   }

@@ -4,7 +4,9 @@
  * 2. The exit code is 0 for success, 1 for a finding or a refusal, 2 for wrong usage.
  * 3. Reading commands print the same for a directory at rest as for its server.
  */
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,6 +19,9 @@ import { tempDir } from '../../backup/archives.js'
 import { type Outcome, runCommand } from '../../support/command.js'
 import { startDaemon } from '../../support/daemon.js'
 import { chosenEngines } from '../../support/engines.js'
+import { program } from '../../support/program.js'
+import type { Requirement } from '../../support/requirements.js'
+import { startServer } from '../../support/server.js'
 import { testNeeding } from '../../support/test-needing.js'
 
 const masterKey = 'harbour-lantern-4471-xyz'
@@ -275,6 +280,29 @@ test('wrong usage gives one line with a remedy and exit code 2', async (t) => {
     t.is(error?.exitCode, 2, args.join(' '))
     t.notRegex(error?.message ?? '', /\n/)
   }
+})
+
+const fullDevice: Requirement = {
+  missing: existsSync('/dev/full') ? null : 'no /dev/full',
+  isDemanded: false,
+}
+
+testNeeding([fullDevice], test)('results that cannot be written give exit code 1', (t) => {
+  const full = openSync('/dev/full', 'w')
+  t.teardown(() => closeSync(full))
+  const { status, stderr } = spawnSync(process.execPath, [program, 'completion', 'bash'], {
+    stdio: ['ignore', full, 'pipe'],
+    encoding: 'utf8',
+  })
+  t.deepEqual([status, stderr], [1, 'siftd: the standard output cannot be written: ENOSPC\n'])
+})
+
+testNeeding([fullDevice], test)('a file of an export that cannot be written is named', async (t) => {
+  const server = await startServer(t)
+  await server.settle(t, server.post('/indexes/films/documents', films))
+  const args = ['documents', 'export', 'films', '--url', server.url, '--output', '/dev/full']
+  const { code, errors } = await runCommand(args)
+  t.deepEqual([code, errors], [1, ['siftd: --output: /dev/full cannot be written: ENOSPC']])
 })
 
 test('a watch without uids waits for all pages of tasks', async (t) => {

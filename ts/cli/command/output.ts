@@ -35,10 +35,16 @@ export const silentOutput: CommandOutput = {
   finding: nothing,
 }
 
-/** The output of this process. `end` erases the progress bar. */
+/** The output of this process. */
 interface Terminal {
   readonly output: CommandOutput
+  /** Erases the progress bar. */
   end(): void
+  /**
+   * Resolves when all results are written, or the reader of a pipe does not want more of them.
+   * @throws LaunchError if the standard output cannot be written, as on a full disk
+   */
+  written(): Promise<void>
 }
 
 export async function openTerminal(): Promise<Terminal> {
@@ -46,9 +52,14 @@ export async function openTerminal(): Promise<Terminal> {
   const progress = await openProgress(stderr, (doing, finished, total) =>
     stderr.write(`${doing} ${finished}${total === 0 ? '' : ` of ${total}`}\n`),
   )
+  // Node.js resets `stdout.errored` and `stdout.destroyed` after each failed write.
+  let fault: NodeJS.ErrnoException | null = null
+  stdout.once('error', (error) => {
+    fault = error
+  })
   const write = async (part: string | Uint8Array): Promise<void> => {
     progress.end()
-    if (stdout.destroyed) throw new LaunchError('the standard output was closed', 1)
+    if (fault !== null) throw lostOutput(fault)
     // Control characters are removed only on terminals.
     const shown = stdout.isTTY === true ? printableParts(Buffer.from(part).toString()) : part
     if (!stdout.write(shown)) await drained(stdout)
@@ -65,8 +76,21 @@ export async function openTerminal(): Promise<Terminal> {
       progress.show(printable(doing), finished, total, detail === undefined ? detail : printable(detail)),
     finding: nothing,
   }
-  return { output, end: progress.end }
+  const written = async (): Promise<void> => {
+    await new Promise<void>((resolve) => stdout.write('', () => resolve()))
+    if (fault !== null && !isClosedByReader(fault)) throw lostOutput(fault)
+  }
+  return { output, end: progress.end, written }
 }
+
+/** Returns true if the other end of a pipe is closed, as after `siftd search films | head -1`. */
+const isClosedByReader = ({ code = '' }: NodeJS.ErrnoException): boolean =>
+  ['EPIPE', 'EOF', 'ECONNRESET'].includes(code)
+
+const lostOutput = (error: NodeJS.ErrnoException): LaunchError =>
+  isClosedByReader(error)
+    ? new LaunchError('the standard output was closed', 1)
+    : new LaunchError(`the standard output cannot be written: ${error.code}`, 1)
 
 /** Resolves when a stream can accept more or is closed. */
 const drained = (stream: NodeJS.WriteStream): Promise<void> =>

@@ -166,14 +166,13 @@ async function exported(
 const standardOutput = ({ write }: CommandOutput): Sink => ({ write, end: async () => undefined })
 
 async function fileSink(path: string): Promise<Sink> {
-  try {
-    const file = await open(path, 'w')
-    return {
-      write: async (part) => void (await file.write(part)),
-      end: () => file.close(),
-    }
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new LaunchError(`--output: ${path} cannot be written: ${code}`, 1)
+  const failed = (error: NodeJS.ErrnoException): never => {
+    throw new LaunchError(`--output: ${path} cannot be written: ${error.code}`, 1)
+  }
+  const file = await open(path, 'w').catch(failed)
+  return {
+    // `file.write` may write only a part of it.
+    write: (part) => file.writeFile(part).catch(failed),
+    end: () => file.close().catch(failed),
   }
 }
