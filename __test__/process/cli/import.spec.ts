@@ -201,3 +201,17 @@ test('a wrong address is reported at once', async (t) => {
   t.is(code, 1)
   t.regex(errors[0] ?? '', /is it running/)
 })
+
+test('a file of the progress that cannot be written is named with the option', async (t) => {
+  const directory = await tempDir(t)
+  const server = await startServer(t)
+  const file = join(directory, 'films.ndjson')
+  await writeFile(file, ndjson)
+  const state = join(directory, 'missing', 'state.json')
+  const options = ['--index', 'films', '--primary-key', 'id', '--url', server.url]
+  const { code, errors } = await runCommand(['import', file, ...options, '--state', state])
+  t.is(code, 1)
+  t.deepEqual(errors, [
+    `siftd: the progress in ${state} cannot be written: ENOENT; --state names another file`,
+  ])
+})

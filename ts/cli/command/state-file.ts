@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { LaunchError } from '../../launch/index.js'
 
 /** A file with the state of each part of the work, by name. It is deleted when everything has succeeded. */
 export class StateFile<S> {
@@ -37,12 +38,17 @@ export class StateFile<S> {
 
   /**
    * Resolves once the state is in the file. The file is replaced atomically, so a kill leaves the old or the new file.
+   * @throws LaunchError if the file cannot be written
    */
   set(part: string, state: S): Promise<void> {
     this.#states[part] = state
     this.#last = this.#last.then(async () => {
-      await writeFile(`${this.path}.new`, JSON.stringify(this.#states), { mode: 0o600 })
-      await rename(`${this.path}.new`, this.path)
+      try {
+        await writeFile(`${this.path}.new`, JSON.stringify(this.#states), { mode: 0o600 })
+        await rename(`${this.path}.new`, this.path)
+      } catch (error) {
+        throw unusable(this.path, 'written', error)
+      }
     })
     return this.#last
   }
@@ -60,6 +66,11 @@ async function readStates<S>(path: string): Promise<Record<string, S>> {
   } catch (error) {
     // Without a readable file the work starts over, which is harmless.
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return {}
-    throw error
+    throw unusable(path, 'read', error)
   }
+}
+
+function unusable(path: string, done: 'read' | 'written', error: unknown): LaunchError {
+  const { code } = error as NodeJS.ErrnoException
+  return new LaunchError(`the progress in ${path} cannot be ${done}: ${code}; --state names another file`, 1)
 }
