@@ -7,9 +7,9 @@
  * 4. Health checks use an existing command or route, with matching timeouts.
  * 5. Every orchestrator allows the same time for shutdown.
  * 6. All base images have the same release of Debian and of Node.js, and the package supports that Node.js.
- * 7. Files that the Dockerfile copies and runs exist and are in the build context.
+ * 7. Files that the Dockerfile copies and runs, and that its scripts read, exist and are in the build context.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
 import { commands } from '../../ts/cli/program.js'
@@ -215,5 +215,30 @@ export function disagreements(texts: Texts, root: string): readonly string[] {
     for (const [script] of args.matchAll(/scripts\/[\w-]+\.mjs/g))
       must(`Dockerfile: ${script} does not exist`, existsSync(join(root, script)))
   }
+  const run = [...texts.Dockerfile.matchAll(/scripts\/([\w-]+\.mjs)/g)].map(([, name]) => name!)
+  for (const path of readByScripts(root, run))
+    must(
+      `scripts: ${path} is not in the context`,
+      allowed.some((one) => path === one || path.startsWith(`${one}/`)),
+    )
   return found
+}
+
+/** Folders that exist only in a clone, or that the scripts make. */
+const apart = ['.git', 'dist', 'node_modules', 'npm']
+
+/** Returns the paths of the repository that scripts, and the scripts that they use, read. */
+function readByScripts(root: string, scripts: readonly string[]): ReadonlySet<string> {
+  const read = new Set<string>()
+  const seen = new Set(scripts)
+  for (const name of seen) {
+    const path = join(root, 'scripts', name)
+    if (!existsSync(path)) continue
+    const text = readFileSync(path, 'utf8')
+    for (const [, used] of text.matchAll(/'(?:\.\/)?([\w-]+\.mjs)'/g)) seen.add(used!)
+    const named = /(?:join\(root, |inRoot\(|config: )'([^']+)'(?:, '([^']+)')?/g
+    for (const [, first, second] of text.matchAll(named))
+      if (!apart.includes(first!)) read.add(second === undefined ? first! : `${first}/${second}`)
+  }
+  return read
 }
