@@ -20,7 +20,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { root } from './setup.mjs'
+import { needsShell, root } from './setup.mjs'
 
 /** Last major version that supports Node.js 20. */
 const VERDACCIO = 'verdaccio@5'
@@ -52,7 +52,7 @@ const runAsUser = (command, args, cwd, mayFail = false) => run(command, args, { 
 
 /** Runs a command. @returns its output @throws Error if it fails, unless `mayFail` */
 function run(command, args, { cwd = root, env = {}, mayFail = false } = {}) {
-  const shell = process.platform === 'win32'
+  const shell = needsShell(command)
   const done = spawnSync(command, args, { cwd, encoding: 'utf8', shell, env: { ...process.env, ...env } })
   if (done.status !== 0 && !mayFail)
     throw new Error(`${command} ${args.join(' ')}: ${done.stdout}${done.stderr}`)

@@ -15,12 +15,18 @@ const inRoot = (...parts) => join(root, ...parts)
 const say = (text) => process.stderr.write(`${text}\n`)
 
 /**
+ * Returns true if only a shell can start a command: on Windows npm is a batch file. A shell would split other commands and
+ * arguments at blanks, such as `C:\\Program Files\\nodejs\\node.exe`.
+ */
+export const needsShell = (command, system = process.platform) =>
+  system === 'win32' && ['npm', 'npx'].includes(command)
+
+/**
  * Runs a command in the project and shows its output. @returns true if it succeeded
  * @param onStderr receives the text of stderr instead
  */
 export function run(command, args, { env = {}, onStderr } = {}) {
-  // On Windows npm is a batch file, which only a shell can start. No argument contains a space.
-  const shell = process.platform === 'win32'
+  const shell = needsShell(command)
   const stdio = ['ignore', 'inherit', onStderr ? 'pipe' : 'inherit']
   const child = spawn(command, args, { cwd: root, stdio, env: { ...process.env, ...env }, shell })
   child.stderr?.setEncoding('utf8').on('data', onStderr)
@@ -35,9 +41,7 @@ export function run(command, args, { env = {}, onStderr } = {}) {
 
 /** Returns true if a command exists and succeeds. */
 export function answers(command, args) {
-  return (
-    spawnSync(command, args, { cwd: root, stdio: 'ignore', shell: process.platform === 'win32' }).status === 0
-  )
+  return spawnSync(command, args, { cwd: root, stdio: 'ignore', shell: needsShell(command) }).status === 0
 }
 
 /** Returns all files below `directory` in a stable order; empty if it does not exist. */
@@ -82,6 +86,26 @@ export async function installDependencies() {
   }
   writeFileSync(stamp, wanted)
   return true
+}
+
+/** Returns true for arguments without a command: then siftd serves. */
+export const isServer = ([first = '-']) => first.startsWith('-')
+
+/** Options that print something instead of serving. */
+const printing = ['--help', '-h', '--version', '-v', '-V', '--print-config']
+
+/** Returns true if the program would load the native engine. Most commands call a server. */
+export function loadsEngine(args, env) {
+  const opensDirectory =
+    isServer(args) ||
+    ['verify', 'repair'].includes(args[0]) ||
+    args.some((arg) => /^--db-path(=|$)/.test(arg))
+  return (
+    opensDirectory &&
+    !args.some((arg) => [...printing, '--engine=fallback'].includes(arg)) &&
+    args[args.indexOf('--engine') + 1] !== 'fallback' &&
+    env.SVC_ENGINE !== 'fallback'
+  )
 }
 
 /** Returns true if the program was bundled. */

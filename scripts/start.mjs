@@ -9,6 +9,8 @@ import {
   compileTypeScript,
   installDependencies,
   isBundled,
+  isServer,
+  loadsEngine,
 } from './setup.mjs'
 
 const parent = process.ppid
@@ -18,16 +20,7 @@ const args = process.argv.slice(2)
 process.stderr.on('error', () => {})
 const say = (text) => process.stderr.write(`${text}\n`)
 
-/** Without a command, siftd serves. Most commands call a server. */
-const isServer = args[0] === undefined || args[0].startsWith('-')
-const opensDirectory =
-  isServer || ['verify', 'repair'].includes(args[0]) || args.some((arg) => /^--db-path(=|$)/.test(arg))
-/** True if the program would load the native engine. */
-const needsEngine =
-  opensDirectory &&
-  !args.some((arg) => ['--help', '-h', '--version', '-V', '--engine=fallback'].includes(arg)) &&
-  args[args.indexOf('--engine') + 1] !== 'fallback' &&
-  process.env.SVC_ENGINE !== 'fallback'
+const needsEngine = loadsEngine(args, process.env)
 
 if (!(await installDependencies())) {
   say('cannot install the dependencies, see above')
@@ -53,7 +46,7 @@ if (engine === 'failed') {
   say('cannot build the native engine, see above: using the fallback engine, which gives the same answers')
   say('more slowly.')
 }
-if (isServer && engine === 'ready' && addonState('script') === 'outdated') buildScriptsInBackground()
+if (isServer(args) && engine === 'ready' && addonState('script') === 'outdated') buildScriptsInBackground()
 endWithParent()
 await import(isBundled() ? '../dist/bundle/siftd.js' : '../dist/ts/cli/siftd.js')
 

@@ -1,6 +1,6 @@
 // Runs the steps of a check: runs commands, shows their output, counts tests and repeats failures at the end.
 import { spawn } from 'node:child_process'
-import { root } from './setup.mjs'
+import { needsShell, root } from './setup.mjs'
 
 /** Limits for the repeated failures of a step at the end. The repetition helps if the beginning of a log is cut. */
 const repeated = { tests: 10, lines: 12, width: 300 }
@@ -75,7 +75,7 @@ const report = (name, failed, output) => [`${name}: ${failed} failed`, ...failur
 /** Runs a command. @returns its exit code and output */
 function watch(command, args, env, isQuiet) {
   return new Promise((resolve) => {
-    const shell = process.platform === 'win32'
+    const shell = needsShell(command)
     const child = spawn(command, args, { cwd: root, env: { ...process.env, ...env }, shell })
     let output = ''
     for (const [from, to] of [

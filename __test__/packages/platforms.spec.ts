@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { chmod, readdir, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { parseTriple } from '@napi-rs/cli'
 import test from 'ava'
@@ -16,6 +16,12 @@ import { testNeeding } from '../support/test-needing.js'
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const execute = promisify(execFile)
 const script = (name: string): string => join(root, 'scripts', name)
+
+/** Functions of the scripts. */
+const setup = (await import(pathToFileURL(script('setup.mjs')).href)) as {
+  needsShell(command: string, system: string): boolean
+  loadsEngine(args: readonly string[], env: NodeJS.ProcessEnv): boolean
+}
 
 test('the release builds exactly the platforms that the server can load a binary for', async (t) => {
   const { stdout } = await execute(process.execPath, [script('platforms.mjs')])
@@ -86,3 +92,28 @@ for (const [name, told, fault] of binaries) {
     }
   })
 }
+
+test('only npm is started by a shell, which would split paths at blanks, and only on Windows', (t) => {
+  t.true(setup.needsShell('npm', 'win32'))
+  t.false(setup.needsShell('npm', 'linux'))
+  t.false(setup.needsShell(String.raw`C:\Program Files\nodejs\node.exe`, 'win32'))
+})
+
+for (const [args, expected] of [
+  [[], true],
+  [['--db-path', 'data.ms'], true],
+  [['verify'], true],
+  [['search', 'films', '--db-path=data.ms'], true],
+  [['search', 'films'], false],
+  [['-v'], false],
+  [['--print-config'], false],
+  [['--engine', 'fallback'], false],
+] as const)
+  test(`npm start -- ${args.join(' ')} ${expected ? 'builds' : 'does not build'} the engine`, (t) => {
+    t.is(setup.loadsEngine(args, {}), expected)
+  })
+
+test('the release builds the word dictionaries, which are not in the repository, before it packs them', (t) => {
+  const workflow = readFileSync(join(root, '.github/workflows/release.yml'), 'utf8')
+  t.regex(workflow, /^ *node scripts\/build-words\.mjs\n *node scripts\/pack\.mjs .*--all$/m)
+})
