@@ -2,7 +2,16 @@
 // Skips a step if its inputs have not changed since it last succeeded.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -66,6 +75,9 @@ function hashOf(paths, ...words) {
 
 const textOf = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : '')
 
+/** Returns the target of a link, or the link if its target does not exist. */
+const pathBehind = (link) => (existsSync(link) ? realpathSync(link) : link)
+
 /** Installs the packages of package-lock.json, unless they are installed. */
 export async function installDependencies() {
   const lock = inRoot('package-lock.json')
@@ -76,6 +88,12 @@ export async function installDependencies() {
   // npm writes its own copy of the lock last, so a newer copy means a complete installation.
   const isFresh = existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs
   if (!isFresh) {
+    // npm would empty the folder of another checkout.
+    const folder = inRoot('node_modules')
+    if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink()) {
+      say(`node_modules is a link to a folder with other packages, ${pathBehind(folder)}: remove the link`)
+      return false
+    }
     say('installing dependencies (npm ci) …')
     const quietly = ['--include=dev', '--no-audit', '--no-fund']
     // If the registry lacks a locked version, newer versions are better than none. CI requires the lock.

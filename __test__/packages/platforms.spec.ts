@@ -1,7 +1,7 @@
 /** package.json lists the targets of the binaries. Every other list must match it. */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { chmod, readdir, writeFile } from 'node:fs/promises'
+import { chmod, cp, readdir, symlink, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -117,3 +117,19 @@ test('the release builds the word dictionaries, which are not in the repository,
   const workflow = readFileSync(join(root, '.github/workflows/release.yml'), 'utf8')
   t.regex(workflow, /^ *node scripts\/build-words\.mjs\n *node scripts\/pack\.mjs .*--all$/m)
 })
+
+testNeeding([otherThanWindows('links need rights')], test)(
+  'packages are not installed through a link, which would empty the folder of another checkout',
+  async (t) => {
+    const [clone, other] = [await tempDir(t), await tempDir(t)]
+    await cp(join(root, 'scripts'), join(clone, 'scripts'), { recursive: true })
+    await writeFile(join(clone, 'package-lock.json'), '{}')
+    await writeFile(join(other, 'marker'), '')
+    await symlink(other, join(clone, 'node_modules'))
+    const code = "import('./scripts/setup.mjs').then(async (m) => console.log(await m.installDependencies()))"
+    const { stdout, stderr } = await execute(process.execPath, ['-e', code], { cwd: clone })
+    t.deepEqual(await readdir(other), ['marker'])
+    t.is(stdout, 'false\n')
+    t.regex(stderr, /^node_modules is a link to a folder with other packages, .*: remove the link$/m)
+  },
+)
