@@ -87,11 +87,15 @@ export const withoutIds = (
 ): readonly Judgment[] => judgments.filter(({ id }) => !missing.has(id))
 
 function judgmentOf({ query, id, grade, line }: Row): Judgment {
-  if (typeof query !== 'string' || query.trim() === '')
-    throw new Mistake(`query \`${shown(query)}\` is empty`)
+  if (typeof query !== 'string' || query.trim() === '') throw new Mistake(textExpected('query', query))
   const idText = typeof id === 'number' ? String(id) : id
-  if (typeof idText !== 'string' || idText === '') throw new Mistake(`id \`${shown(id)}\` is empty`)
+  if (typeof idText !== 'string' || idText === '') throw new Mistake(textExpected('id', id))
   return { query, id: idText, grade: gradeOf(grade), line }
+}
+
+function textExpected(name: string, value: unknown): string {
+  if (value === undefined || value === null) return `the ${name} is missing`
+  return `${name} \`${shown(value)}\`: expected a text that is not empty`
 }
 
 function gradeOf(grade: unknown): number {
