@@ -1,5 +1,9 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import test from 'ava'
-import { syncConfig } from '../../ts/transfer/sync/config.js'
+import { LaunchError } from '../../ts/launch/index.js'
+import { readSyncConfig, syncConfig } from '../../ts/transfer/sync/config.js'
+import { tempDir } from '../backup/archives.js'
 
 const index = { uid: 'films', table: 'films' }
 
@@ -53,4 +57,20 @@ for (const [value, message] of mistakes)
   test(`a mistake is named: ${message}`, (t) => {
     const error = t.throws(() => syncConfig(value, 'sync.toml'))
     t.is(error?.message, `sync.toml: ${message}`)
+  })
+
+for (const [name, content, why] of [
+  ['a.toml', 'name = "x"\nslot =', 'is not valid TOML: line 2, column 7: invalid value'],
+  ['a.json', '{"name" 1}', 'is not JSON: '],
+  ['a.mjs', "throw 'no database'", 'fails: no database'],
+  ['b.mjs', "import './missing.mjs'", 'fails: Cannot find module '],
+  ['c.mjs', "(await import('node:fs')).readFileSync('/missing')", 'fails: ENOENT'],
+  ['a.toml', null, 'does not exist; `siftd sync postgres init` writes one'],
+] as const)
+  test(`the configuration ${name} with ${content} is refused: ${why}`, async (t) => {
+    const path = join(await tempDir(t), name)
+    if (content !== null) await writeFile(path, content)
+    const error = await t.throwsAsync(readSyncConfig(path), { instanceOf: LaunchError })
+    t.is(error.exitCode, 2)
+    t.true(error.message.startsWith(`${path} ${why}`), error.message)
   })

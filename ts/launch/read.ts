@@ -6,6 +6,7 @@ import { LaunchError } from './launch-error.js'
 import { flagsOf, kebab, otherNamesOf, prefixes, snake, variablesOf } from './names.js'
 import type { LaunchOption } from './option.js'
 import { type OptionName, rowOf, rows } from './table.js'
+import { tomlFault } from './toml-fault.js'
 
 /** A value and a description of its source. */
 interface Read {
@@ -204,8 +205,7 @@ function tableOf(content: string, path: string, source: Source): Readonly<Record
   try {
     return parseToml(content)
   } catch (error) {
-    const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n')
-    source.refuse(`${path} is not valid TOML: ${reason}`)
+    source.refuse(`${path} is not valid TOML: ${tomlFault(error)}`)
     return {}
   }
 }

@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { dirname, extname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parse as parseToml } from 'smol-toml'
-import { LaunchError } from '../../launch/index.js'
+import { LaunchError, tomlFault } from '../../launch/index.js'
 import { isHttpUrl, suggestion } from '../../parse/index.js'
 import { ALARM_BYTES, CONFIG_BYTES_MAX } from './limits.js'
 import type { FieldSource, Mapping, RelatedTable, SourceSettings } from './source.js'
@@ -28,30 +28,36 @@ interface SlotLimits {
 
 /** @throws LaunchError with exit code 2 for a mistake, which it names */
 export async function readSyncConfig(path: string): Promise<SyncConfig> {
-  let value: unknown
-  try {
-    value = await loaded(path)
-  } catch (error) {
-    if (error instanceof LaunchError) throw error
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT')
-      throw new LaunchError(`${path} does not exist; \`siftd sync postgres init\` writes one`, 2)
-    throw new LaunchError(`${path} cannot be read: ${code ?? message.split('\n', 1)[0]}`, 2)
-  }
-  return syncConfig(value, path)
+  return syncConfig(await loaded(path), path)
 }
 
 async function loaded(path: string): Promise<unknown> {
+  const refused = (why: string): LaunchError => new LaunchError(`${path} ${why}`, 2)
+  const { size } = await stat(path).catch(({ code }: NodeJS.ErrnoException) => {
+    if (code === 'ENOENT') throw refused('does not exist; `siftd sync postgres init` writes one')
+    throw refused(`cannot be read: ${code}`)
+  })
+  if (size > CONFIG_BYTES_MAX) throw refused(`is longer than ${CONFIG_BYTES_MAX} bytes`)
   const kind = extname(path)
   if (['.js', '.mjs'].includes(kind)) {
-    const module = (await import(pathToFileURL(resolve(path)).href)) as { readonly default?: unknown }
-    return module.default
+    const module = import(pathToFileURL(resolve(path)).href) as Promise<{ readonly default?: unknown }>
+    return (await module.catch((error: unknown) => Promise.reject(refused(`fails: ${firstLine(error)}`))))
+      .default
   }
-  const { size } = await stat(path)
-  if (size > CONFIG_BYTES_MAX) throw new LaunchError(`${path} is longer than ${CONFIG_BYTES_MAX} bytes`, 2)
-  const text = await readFile(path, 'utf8')
-  return kind === '.json' ? JSON.parse(text) : parseToml(text)
+  const text = await readFile(path, 'utf8').catch(({ code }: NodeJS.ErrnoException) => {
+    throw refused(`cannot be read: ${code}`)
+  })
+  try {
+    return kind === '.json' ? JSON.parse(text) : parseToml(text)
+  } catch (error) {
+    throw refused(
+      kind === '.json' ? `is not JSON: ${firstLine(error)}` : `is not valid TOML: ${tomlFault(error)}`,
+    )
+  }
 }
+
+const firstLine = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).split('\n', 1)[0]!
 
 /** Checks a configuration. @param path for messages, and base of relative paths @throws LaunchError */
 export function syncConfig(value: unknown, path: string): SyncConfig {
