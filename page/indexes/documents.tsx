@@ -73,7 +73,7 @@ export function Documents(props: { readonly index: IndexInfo; readonly changed: 
             )
           })}
         </ul>
-        {total > PAGE_SIZE && <Pager offset={offset} size={PAGE_SIZE} total={total} turn={setOffset} />}
+        {page.value !== null && <Pager offset={offset} size={PAGE_SIZE} total={total} turn={setOffset} />}
       </div>
       {open !== null && (
         <Editor key={open} index={index} id={open} close={() => setOpen(null)} changed={reload} />

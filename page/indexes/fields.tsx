@@ -79,7 +79,7 @@ export function Fields(props: { readonly index: IndexInfo; readonly stats: Index
           </tbody>
         </table>
       </Scroll>
-      {total > PAGE_SIZE && <Pager offset={offset} size={PAGE_SIZE} total={total} turn={setOffset} />}
+      {fields.value !== null && <Pager offset={offset} size={PAGE_SIZE} total={total} turn={setOffset} />}
     </>
   )
 }

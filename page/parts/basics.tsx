@@ -184,7 +184,10 @@ export function Said({ children }: { readonly children: ComponentChildren }) {
   )
 }
 
-/** Buttons to page through a list. */
+/**
+ * Buttons to page through a list. Shows nothing for a single page. Turns back if the page has vanished, because its
+ * entries were deleted.
+ */
 export function Pager({
   offset,
   size,
@@ -198,6 +201,11 @@ export function Pager({
   readonly total: number
   readonly turn: (offset: number) => void
 }) {
+  const last = Math.max(0, Math.ceil(total / size) - 1) * size
+  useEffect(() => {
+    if (offset > last) turn(last)
+  }, [offset, last, turn])
+  if (total <= size) return null
   return (
     <div class="row">
       <button type="button" disabled={offset === 0} onClick={() => turn(Math.max(0, offset - size))}>

@@ -163,7 +163,7 @@ export function RulesSection(props: {
           </table>
         </Scroll>
       )}
-      {total > PAGE_SIZE && <Pager offset={offset} size={PAGE_SIZE} total={total} turn={setOffset} />}
+      {rules.value !== null && <Pager offset={offset} size={PAGE_SIZE} total={total} turn={setOffset} />}
       {deleted !== null && (
         <Dialog title={`Delete ${deleted.uid}?`} close={() => setDeleted(null)}>
           <p>Searches are then as without this rule.</p>

@@ -126,6 +126,22 @@ test('a document can be edited without losing digits, and deleted', async (t) =>
   t.is((await server.get('/indexes/films/documents/1')).status, 404)
 })
 
+test('the list turns back when the last document of its last page is deleted', async (t) => {
+  const documents = Array.from({ length: 26 }, (_, id) => ({ id }))
+  const { page, complaints } = await visit(
+    t,
+    (server) => server.settle(t, server.post('/indexes/numbers/documents', documents)),
+    { path: '/#/index/numbers' },
+  )
+  await page.getByRole('button', { name: 'Next' }).click()
+  await page.getByRole('button', { name: '25' }).click()
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByRole('button', { name: 'Delete for good?' }).click()
+  await page.getByRole('button', { name: '24' }).waitFor()
+  t.is(await page.getByRole('button', { name: 'Next' }).count(), 0)
+  t.deepEqual(complaints, [])
+})
+
 test('vectors are shown by embedder', async (t) => {
   const { page } = await visit(
     t,
