@@ -1,5 +1,5 @@
 /** Settings of an index as a form or as JSON, with the cost of each change before it is saved. */
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { ask, type Failure, indexPath } from '../api/client.ts'
 import type { Field, IndexInfo, IndexStats, Json, Page, Settings } from '../api/types.ts'
 import { Problem, type Tab, Tabs } from '../parts/basics.tsx'
@@ -216,6 +216,8 @@ function JsonView(props: {
 }) {
   const { settings, change, mistake, setMistake } = props
   const [text, setText] = useState(() => JSON.stringify(settings, null, 2))
+  // Another view drops a text with a mistake, and shows no mistake.
+  useEffect(() => () => setMistake(null), [setMistake])
   const read = (typed: string): void => {
     setText(typed)
     try {

@@ -116,3 +116,13 @@ test('an embedder is set up with a preview of its text and the number of new vec
   await page.getByRole('button', { name: 'Remove default' }).click()
   await page.getByText('No changes').waitFor()
 })
+
+test('a mistake in the JSON does not keep other views from saving', async (t) => {
+  const { server, page } = await openSettings(t, 'JSON')
+  await page.getByLabel('All settings').fill('{"stopWords": [')
+  t.true(await page.getByRole('button', { name: 'Save' }).isDisabled())
+  await page.getByRole('tab', { name: 'Words' }).click()
+  await page.getByRole('textbox', { name: /^Stop words/ }).fill('the')
+  await save(page)
+  t.deepEqual((await server.get('/indexes/films/settings/stop-words')).body, ['the'] as never)
+})
