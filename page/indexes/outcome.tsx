@@ -3,7 +3,7 @@ import { Problem } from '../parts/basics.tsx'
 import { bytes, count } from '../parts/text.ts'
 import type { ImportRun } from './use-import.ts'
 
-export function Outcome({ run: { stage, name, stop } }: { readonly run: ImportRun }) {
+export function Outcome({ run: { stage, name, refusal, stop } }: { readonly run: ImportRun }) {
   if (stage.kind === 'idle') return null
   if (stage.kind === 'failed') return <Problem failure={stage.failure} />
   if (stage.kind === 'done') {
@@ -41,6 +41,7 @@ export function Outcome({ run: { stage, name, stop } }: { readonly run: ImportRu
           {...(stage.percentage !== null && { value: stage.percentage })}
         />
       )}
+      {refusal !== null && <Problem failure={refusal} />}
     </div>
   )
 }

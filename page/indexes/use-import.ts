@@ -18,6 +18,8 @@ export interface ImportRun {
   /** Name of the file. */
   readonly name: string
   readonly isBusy: boolean
+  /** Why the cancelation was refused, such as a key without the right to cancel. */
+  readonly refusal: Failure | null
   readonly start: (upload: Upload) => Promise<void>
   readonly stop: () => void
 }
@@ -29,6 +31,7 @@ const WAIT_MS = 700
 export function useImport(changed: () => void): ImportRun {
   const [stage, setStage] = useState<Stage>({ kind: 'idle' })
   const [name, setName] = useState('')
+  const [refusal, setRefusal] = useState<Failure | null>(null)
   const abort = useRef(new AbortController())
   useEffect(() => () => abort.current.abort(), [])
   const isBusy = stage.kind === 'sending' || stage.kind === 'indexing'
@@ -38,6 +41,7 @@ export function useImport(changed: () => void): ImportRun {
     abort.current = new AbortController()
     const { signal } = abort.current
     setName(request.file.name)
+    setRefusal(null)
     setStage({ kind: 'sending', sent: 0, total: request.file.size })
     try {
       const { taskUid } = await upload(
@@ -56,10 +60,13 @@ export function useImport(changed: () => void): ImportRun {
     }
   }
   const stop = (): void => {
-    if (stage.kind === 'indexing') ask('POST', `/tasks/cancel?uids=${stage.taskUid}`).catch(() => undefined)
-    else abort.current.abort()
+    if (stage.kind !== 'indexing') abort.current.abort()
+    else
+      ask('POST', `/tasks/cancel?uids=${stage.taskUid}`).catch((error: unknown) =>
+        setRefusal(asFailure(error)),
+      )
   }
-  return { stage, name, isBusy, start, stop }
+  return { stage, name, isBusy, refusal, start, stop }
 }
 
 /** Waits for a task and reports the progress of its batch. */

@@ -79,3 +79,24 @@ test('the page works in a browser that refuses storage', async (t) => {
   await page.getByRole('button', { name: 'Load images' }).click()
   t.deepEqual(complaints, [])
 })
+
+test('a key that may import but not cancel is told so', async (t) => {
+  let key = ''
+  const { page } = await visit(
+    t,
+    async (server) => {
+      const rights = { actions: ['search', 'documents.*', 'tasks.get'], indexes: ['films'], expiresAt: null }
+      key = (await server.post('/keys', rights)).body.key
+    },
+    { server: { masterKey, limits: { tasksMax: 0 } }, path: '/#/index/films' },
+  )
+  await page.getByLabel('Key', { exact: true }).fill(key)
+  await page.getByLabel('Index, for a key').fill('films')
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('tab', { name: 'Import' }).click()
+  const file = { name: 'films.json', mimeType: '', buffer: Buffer.from('[{"id":1}]') }
+  await page.getByLabel('File of documents').setInputFiles(file)
+  await page.getByText('films.json is queued').waitFor()
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  t.regex(await textOf(page.getByRole('alert').last()), /may not do this/)
+})
