@@ -48,7 +48,7 @@ test('differences are printed and counted by kind', async (t) => {
     '  order: position 1: 1 and 3; 2 positions differ',
   ])
   t.deepEqual(lines.slice(-2), [
-    '8 searches, 4 equal, 4 differ, skipped 1 request that is no search',
+    '8 searches, 4 equal, 4 differ, 2 refused by both, skipped 1 request that is no search',
     'by kind: refusal 1, ids 2, order 1, total 2, facets 1',
   ])
   t.true(lines.includes('  refusal: answered and invalid_search_sort'), lines.join('\n'))
@@ -66,7 +66,7 @@ test('differences are printed and counted by kind', async (t) => {
         body: { q: 'solaris' },
         differences: [{ kind: 'order', query: null, left: ['1', '3'], right: ['3', '1'] }],
       },
-      { asked: 3, equal: 1, differing: 2, skipped: 0, kinds: { ids: 1, order: 1, total: 1 } },
+      { asked: 3, equal: 1, differing: 2, refused: 0, skipped: 0, kinds: { ids: 1, order: 1, total: 1 } },
     ],
   )
   const same = await runCommand(
@@ -74,6 +74,13 @@ test('differences are printed and counted by kind', async (t) => {
     '{"indexUid":"films"}',
   )
   t.deepEqual([same.code, same.lines], [0, ['1 search, 1 equal, 0 differ']])
+
+  const refused = await runCommand(
+    ['compare', '--left', left.url, '--right', left.url, '-'],
+    '{"indexUid":"none"}',
+  )
+  t.deepEqual([refused.code, refused.lines], [1, ['1 search, 1 equal, 0 differ, 1 refused by both']])
+  t.regex(refused.errors[0] ?? '', /^no search was answered: /)
 
   const unreachable = ['--left', 'http://127.0.0.1:9', '--right', right.url, file]
   await t.throwsAsync(compare.run(unreachable, silentOutput), {

@@ -38,7 +38,7 @@ FILE has one search per line (- is the standard input):
 The second form is a recorded request; requests that are not searches are skipped.
 
 Compares the ids of the hits in order, totals, facets, and error codes. The exit code is 0 if all answers are equal, 1 if
-some differ or an instance fails, 2 for wrong usage.`)
+some differ, both instances refuse every search or an instance fails, 2 for wrong usage.`)
     .argument('<file>', 'The searches')
     .option('--left <url>', 'The first instance')
     .addOption(keyOption('left'))
@@ -81,12 +81,12 @@ async function compared(path: string, options: CompareOptions, output: CommandOu
   try {
     const sides = { left: openPeer(outbound, left), right: openPeer(outbound, right) }
     const report = new Report(output, { asJson: json, shown })
-    await compareAll(sides, asked, (query, found) => {
-      report.add(query, found)
+    await compareAll(sides, asked, (query, found, isRefused) => {
+      report.add(query, found, isRefused)
       output.progress('searches', report.asked, asked.length)
     })
     report.end(skipped)
-    if (report.differing > 0) output.finding()
+    if (report.differing > 0 || report.isEmpty) output.finding()
   } finally {
     await outbound.close()
   }
@@ -97,11 +97,14 @@ interface Sides {
   readonly right: Peer
 }
 
-/** Runs all searches, a few at a time. @param compared called for each search in the order of the file */
+/**
+ * Runs all searches, a few at a time.
+ * @param compared called for each search in the order of the file; `isRefused`: both instances refuse it
+ */
 async function compareAll(
   { left, right }: Sides,
   queries: readonly Query[],
-  compared: (query: Query, found: readonly Difference[]) => void,
+  compared: (query: Query, found: readonly Difference[], isRefused: boolean) => void,
 ): Promise<void> {
   await left.greet()
   await right.greet()
@@ -118,7 +121,8 @@ async function compareAll(
     )
     for (const [position, query] of some.entries()) {
       const [a, b] = pairs[position]!
-      compared(query, differencesOf(a, b, searchedIndex(query.path), primaryKeyOf))
+      const isRefused = a.kind === 'refused' && b.kind === 'refused'
+      compared(query, differencesOf(a, b, searchedIndex(query.path), primaryKeyOf), isRefused)
     }
   }
 }
@@ -142,14 +146,22 @@ class Report {
   readonly #counts = new Map<string, number>()
   asked = 0
   differing = 0
+  /** Searches that both instances refuse. Whether they are equal says nothing about hits. */
+  #refused = 0
 
   constructor(output: CommandOutput, options: { readonly asJson: boolean; readonly shown: number }) {
     this.#output = output
     this.#options = options
   }
 
-  add({ line, path, body }: Query, found: readonly Difference[]): void {
+  /** True if no search was answered. */
+  get isEmpty(): boolean {
+    return this.#refused === this.asked
+  }
+
+  add({ line, path, body }: Query, found: readonly Difference[], isRefused: boolean): void {
     this.asked += 1
+    if (isRefused) this.#refused += 1
     if (found.length === 0) return
     this.differing += 1
     for (const kind of new Set(found.map((difference) => difference.kind)))
@@ -174,7 +186,10 @@ class Report {
     const { asked, differing } = this
     if (this.#options.asJson) {
       this.#output.line(
-        JSON.stringify({ asked, equal: asked - differing, differing, skipped, kinds: counts }),
+        JSON.stringify({
+          ...{ asked, equal: asked - differing, differing, refused: this.#refused, skipped },
+          kinds: counts,
+        }),
       )
       return
     }
@@ -186,9 +201,12 @@ class Report {
         ? ''
         : `, skipped ${counted(skipped, 'request')} that ${skipped === 1 ? 'is no search' : 'are no searches'}`
     const verb = differing === 1 ? 'differs' : 'differ'
+    const refused = this.#refused === 0 ? '' : `, ${this.#refused} refused by both`
     this.#output.line(
-      `${counted(asked, 'search', 'searches')}, ${asked - differing} equal, ${differing} ${verb}${others}`,
+      `${counted(asked, 'search', 'searches')}, ${asked - differing} equal, ${differing} ${verb}${refused}${others}`,
     )
+    if (this.isEmpty)
+      this.#output.note('no search was answered: check the uids of indexes and the parameters in the file')
     if (byKind.length > 0) this.#output.line(`by kind: ${byKind.join(', ')}`)
   }
 }
