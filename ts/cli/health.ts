@@ -2,7 +2,7 @@ import { type ClientRequest, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { addressText, LaunchError, type LaunchOptions, launchMistakes, machine } from '../launch/index.js'
 import { trusting } from '../outbound/index.js'
-import { isHttpUrl } from '../parse/index.js'
+import { isHttpUrl, withoutTrailing } from '../parse/index.js'
 import { authoritiesOf, caOption, defineCommand, examples } from './command/index.js'
 import { textOf } from './text-of.js'
 
@@ -48,11 +48,12 @@ and do not restart this one.`)
           )
         const { authorities } = authoritiesOf({ ca })
         const trusted = authorities === undefined ? {} : { ca: trusting(authorities) }
-        const { protocol, hostname, port, origin } = new URL(url)
+        const { protocol, hostname, port, origin, pathname } = new URL(url)
         const target = {
           host: hostname.replace(/^\[|\]$/g, ''),
           port,
-          path,
+          // The server may be below a path of a proxy.
+          path: `${withoutTrailing(pathname, '/')}${path}`,
           signal: AbortSignal.timeout(ANSWER_MS_MAX),
         }
         return report(

@@ -1,5 +1,7 @@
 /** `siftd health`, run as a process. */
-import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import test from 'ava'
 import { tempDir } from '../../backup/archives.js'
@@ -94,3 +96,16 @@ for (const isDemanded of [false, true])
       t.is(plain.code, 1, 'without TLS it does not answer')
     },
   )
+
+test('--url may have the path of a proxy', async (t) => {
+  const server = createHttpServer(({ url }, response) =>
+    response.writeHead(url === '/below/health' ? 200 : 404).end(),
+  ).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const outcome = await runCommand(['health', '--url', `http://127.0.0.1:${port}/below/`])
+  t.deepEqual([outcome.code, outcome.lines], [0, [`http://127.0.0.1:${port}: available`]])
+  const wrong = await runCommand(['health', '--url', `http://127.0.0.1:${port}/other`])
+  t.deepEqual([wrong.code, wrong.lines], [1, [`http://127.0.0.1:${port}: answers with status 404`]])
+})
