@@ -27,14 +27,17 @@ const linesOf = (chunks: readonly Buffer[]): readonly string[] =>
  * Starts `siftd` with arguments in a separate process.
  * @param input standard input
  * @param env variables in addition to those of the tests
+ * @param cwd current directory
  */
 export function startCommand(
   args: readonly string[],
   input = '',
   env: NodeJS.ProcessEnv = {},
+  cwd = process.cwd(),
 ): RunningCommand {
   const child: ChildProcess = spawn(process.execPath, [program, ...args], {
     stdio: 'pipe',
+    cwd,
     env: { ...process.env, ...env },
   })
   const [out, errors]: [Buffer[], Buffer[]] = [[], []]

@@ -5,7 +5,10 @@
  * 3. An interrupted or killed run continues after the indexed documents.
  * 4. A damaged input ends the import with one line.
  */
+import { once } from 'node:events'
 import { readdir, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import test from 'ava'
@@ -214,4 +217,39 @@ test('a file of the progress that cannot be written is named with the option', a
   t.deepEqual(errors, [
     `siftd: the progress in ${state} cannot be written: ENOENT; --state names another file`,
   ])
+})
+
+test('progress at one path of a proxy does not count at another', async (t) => {
+  const [directory, server] = [await tempDir(t), await startServer(t, { limits: { tasksMax: 1 } })]
+  const file = join(directory, 'films.ndjson')
+  const documents = [1, 2].map((id) => ({ id, title: 'a'.repeat(90) }))
+  await writeFile(file, documents.map((row) => JSON.stringify(row)).join('\n'))
+  let uploads = 0
+  const proxy = createServer(async (request, response) => {
+    const [, side, path] = /^\/(a|b)(\/.*)$/.exec(request.url ?? '') ?? []
+    const body = Buffer.concat(await request.toArray())
+    const isUpload = request.method === 'POST'
+    if (isUpload && side === 'b') uploads += 1
+    // The first server refuses everything after the first document.
+    if (isUpload && side === 'a' && body.includes('"id":2')) return response.writeHead(403).end()
+    const { 'content-type': type = '' } = request.headers
+    const answer = await fetch(server.url + path, {
+      method: request.method!,
+      headers: { 'content-type': type },
+      ...(isUpload && { body }),
+    })
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => proxy.close())
+  await once(proxy, 'listening')
+  const { port } = proxy.address() as AddressInfo
+  const imported = (side: string) => {
+    const options = ['--index', 'films', '--primary-key', 'id', '--batch-bytes', '100']
+    const url = ['--url', `http://127.0.0.1:${port}/${side}`]
+    return startCommand(['import', file, ...options, ...url], '', {}, directory).outcome
+  }
+  t.is((await imported('a')).code, 1)
+  t.is((await readdir(directory)).length, 2, 'the progress was stored')
+  const { code, errors } = await imported('b')
+  t.deepEqual([code, errors, uploads], [0, [], 2])
 })

@@ -10,6 +10,7 @@ import {
   Option,
   type ServerOptions,
   StateFile,
+  serverOf,
 } from '../../command/index.js'
 import { onServer, withServer } from '../service.js'
 import { pathOf } from '../task-output.js'
@@ -130,7 +131,9 @@ class Import {
     await peer.greet()
     const { index, state: path = null } = this.#options
     const identities = this.#inputs.map(({ path: file, identity }) => `${file} ${identity}`)
-    const state = await StateFile.open<InputState>(path, 'import', [peer.origin, index, ...identities])
+    // Two servers may differ only in the path of a proxy.
+    const { href } = new URL(serverOf(this.#options).url)
+    const state = await StateFile.open<InputState>(path, 'import', [href, index, ...identities])
     let before = 0
     for (const input of this.#inputs) {
       await this.#one(peer, input, state, before)
