@@ -8,6 +8,7 @@ import {
   recordedEngine,
   repairDirectory,
   requireVersion,
+  withAdvice,
 } from '../instance/index.js'
 import { LaunchError, machine, packageVersion } from '../launch/index.js'
 import { counted } from '../parse/index.js'
@@ -126,7 +127,7 @@ async function hasVersion(directory: string): Promise<boolean> {
 /** @throws LaunchError */
 async function requireUnused(directory: string): Promise<void> {
   const release = await claimDirectory(directory).catch((error: unknown) => {
-    if (!(error instanceof DirectoryInUseError)) throw error
+    if (!(error instanceof DirectoryInUseError)) throw withAdvice(error, directory)
     throw new LaunchError(`repair: ${error.message}`, 1)
   })
   // Opening the queue claims the directory again before any index is changed.

@@ -7,6 +7,7 @@ import {
   recordedEngine,
   requireVersion,
   textOf,
+  withAdvice,
 } from '../instance/index.js'
 import { LaunchError, machine, packageVersion } from '../launch/index.js'
 import { counted } from '../parse/index.js'
@@ -56,7 +57,7 @@ async function findingsIn(
   if ((await entriesOf(directory)).length === 0)
     throw new LaunchError(`verify: ${directory} holds no data; --db-path names another directory`, 1)
   const release = await claimDirectory(directory).catch((error: unknown) => {
-    if (!(error instanceof DirectoryInUseError)) throw error
+    if (!(error instanceof DirectoryInUseError)) throw withAdvice(error, directory)
     throw new LaunchError(`verify: ${error.message}, or ask GET /verify of the running server`, 1)
   })
   try {

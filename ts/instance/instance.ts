@@ -138,7 +138,7 @@ async function openWithReserve(request: InstanceRequest): Promise<Instance> {
 }
 
 /** Converts an error of the operating system to a `LaunchError` with advice; returns other errors unchanged. */
-function withAdvice(error: unknown, path: string): unknown {
+export function withAdvice(error: unknown, path: string): unknown {
   if (!(error instanceof Error)) return error
   const isKnown = error instanceof LaunchError
   if (!isKnown && !isSystemFault(error)) return error

@@ -19,16 +19,14 @@ interface Refusal {
 /** Starts a server that is expected to end. @param uid user of the process. Default: the user of the tests */
 function start(cwd: string, args: readonly string[], uid?: number): Promise<Refusal> {
   const env = { PATH: process.env.PATH, HOME: cwd, XDG_CONFIG_HOME: join(cwd, '..', 'config'), ...sharedCode }
-  const child = spawn(
-    process.execPath,
-    [program, '--http-addr', '127.0.0.1:0', '--log-level', 'ERROR', ...args],
-    {
-      cwd,
-      env,
-      stdio: ['ignore', 'ignore', 'pipe'],
-      ...(uid !== undefined && { uid, gid: uid }),
-    },
-  )
+  const isCommand = args[0]?.startsWith('-') === false
+  const serving = isCommand ? [] : ['--http-addr', '127.0.0.1:0', '--log-level', 'ERROR']
+  const child = spawn(process.execPath, [program, ...serving, ...args], {
+    cwd,
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    ...(uid !== undefined && { uid, gid: uid }),
+  })
   let errors = ''
   child.stderr.on('data', (chunk) => {
     errors += chunk
@@ -150,6 +148,8 @@ for (const engine of [testEngine]) {
       const says = /EACCES: permission denied, .*; the user that runs siftd needs to read and write it/
       await refuses(t, { cwd, uid: NOBODY, args: [...with_, '--db-path', 'data.ms'], says })
       await refuses(t, { cwd, uid: NOBODY, args: [...with_, '--db-path', 'new/data.ms'], says })
+      for (const command of ['verify', 'repair'])
+        await refuses(t, { cwd, uid: NOBODY, args: [command, '--db-path', 'data.ms'], says })
     },
   )
 
