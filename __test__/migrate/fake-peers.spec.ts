@@ -105,6 +105,32 @@ test('a substitute embedder is created once and does not replace a later embedde
   t.deepEqual([sent.length, second.sent], [1, []])
 })
 
+test('settings that an instance shows only if they are set are copied; those of a newer version are named', async (t) => {
+  const from = fakePeer(() => ({ results: [], total: 0 }))
+  const source = { stopWords: ['the'], stemming: ['eng'], pinyin: true, rerankers: {}, chat: {}, newer: 1 }
+  const sent: unknown[] = []
+  const asked: string[] = []
+  const to = fakePeer((method, path, body) => {
+    if (method !== 'GET') return { taskUid: sent.push(body) }
+    if (path.startsWith('/tasks/')) return { status: 'succeeded' }
+    asked.push(path)
+    if (path.endsWith('/pinyin')) throw new PeerError('no such route', 404)
+    return []
+  })
+  const { remarks } = await copySettings('films', { from, source, to, target: { stopWords: [] } })
+  t.deepEqual(sent, [{ stopWords: ['the'], stemming: ['eng'], rerankers: {} }])
+  t.deepEqual(
+    asked,
+    ['stemming', 'pinyin', 'rerankers'].map((segment) => `/indexes/films/settings/${segment}`),
+  )
+  t.deepEqual(
+    remarks,
+    ['pinyin', 'chat', 'newer'].map(
+      (name) => `index \`films\`: the target does not know the setting \`${name}\`: it is not copied`,
+    ),
+  )
+})
+
 test('rerankers are copied without masked secrets, which are named', async (t) => {
   const from = fakePeer(() => ({ results: [], total: 0 }))
   const source = {

@@ -49,6 +49,7 @@ export {
 } from './texts.js'
 export { SettingsThread } from './thread.js'
 export {
+  ownSettings,
   resetAllSettings,
   resetSetting,
   type SentSettings,

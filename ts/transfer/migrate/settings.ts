@@ -1,5 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
-import { acceptedTask, finishedTask, isObject, list, mapOf, maybe, object, type Peer } from '../peer/index.js'
+import { ownSettings, settingRoutes } from '../../settings/index.js'
+import {
+  acceptedTask,
+  finishedTask,
+  isObject,
+  list,
+  mapOf,
+  maybe,
+  object,
+  type Peer,
+  PeerError,
+} from '../peer/index.js'
 import { type Embedders, isSameEmbedder, maskedSecrets, pushedEmbedder, withoutSecrets } from './embedders.js'
 import type { Settings } from './inventory.js'
 import { SAMPLE_DOCUMENTS } from './limits.js'
@@ -35,9 +46,10 @@ export async function copySettings(
 ): Promise<SettingsCopy> {
   const path = `/indexes/${encodeURIComponent(uid)}/settings`
   const differing = differingSettings(source, target)
-  const known = differing.filter((name) => name in target)
+  const known: string[] = []
+  for (const name of differing) if (name in target || (await hasOwnSetting(to, path, name))) known.push(name)
   const remarks = differing
-    .filter((name) => !(name in target))
+    .filter((name) => !known.includes(name))
     .map((name) => `index \`${uid}\`: the target does not know the setting \`${name}\`: it is not copied`)
   const body: Record<string, unknown> = Object.fromEntries(known.map((name) => [name, source[name]]))
   if (known.includes('embedders')) {
@@ -94,6 +106,22 @@ export async function copySettings(
     'change it on the source, or select the other indexes with --index',
   )
   return { sent, remarks }
+}
+
+/**
+ * Returns true if an instance has a setting that `GET /settings` omits while it has its default. `chat` and
+ * `foreignKeys` are omitted too, but while their feature is off, and then they cannot be set.
+ */
+async function hasOwnSetting(peer: Peer, path: string, name: string): Promise<boolean> {
+  const route = settingRoutes.find((one) => one.name === name && ownSettings.includes(one.name))
+  if (route === undefined) return false
+  try {
+    await peer.bytes('GET', `${path}/${route.segment}`)
+    return true
+  } catch (error) {
+    if (error instanceof PeerError && error.status === 404) return false
+    throw error
+  }
 }
 
 /** Returns the vector length of each embedder, found in a sample of documents. */
