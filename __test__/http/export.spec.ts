@@ -107,6 +107,26 @@ test('the key of an export is not shown, even if its target repeats it in a refu
   )
 })
 
+test('the key of an export is not shown in a long refusal either, and an empty key changes no message', async (t) => {
+  const echo = createServer(({ headers }, answer) => {
+    const { authorization } = headers
+    const body = { code: `no_${authorization}`, message: `${'x'.repeat(380)} ${authorization}` }
+    answer.writeHead(400).end(JSON.stringify(body))
+  })
+  await new Promise<void>((resolve) => echo.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => void echo.close())
+  const url = `http://127.0.0.1:${(echo.address() as AddressInfo).port}`
+  const server = await startServer(t, local)
+  await server.settle(t, server.post('/indexes/films/documents', [{ id: 1 }]))
+  const said = async (apiKey: string) => {
+    const accepted = await server.post('/export', { url, apiKey })
+    return (await server.settle(t, Promise.resolve({ ...accepted, status: 202 }))).error?.message
+  }
+  const start = 'GET /indexes/films: the other instance answered 400 no_Bearer'
+  t.is(await said('a-key-of-thirty-characters-or-so'), `${start} … ${'x'.repeat(380)} Bearer …`)
+  t.is(await said(''), `${start} ${'x'.repeat(380)} Bearer`)
+})
+
 test('the password in the URL of an export is not shown', async (t) => {
   const server = await startServer(t)
   for (const [url, shown] of [

@@ -55,9 +55,8 @@ export function caller(
   const attempt = async (request: OutboundRequest): Promise<Buffer> => {
     const { status, headers, body } = await outbound.call(request)
     if (status >= 200 && status <= 299) return body
-    const { code, message } = errorIn(body)
-    const reason = key === null ? message : message.replaceAll(key, '…')
-    throw new RefusedError(status, code, reason, retryAfterMs(headers))
+    const { code, message } = errorIn(body, key)
+    throw new RefusedError(status, code, message, retryAfterMs(headers))
   }
   return async (method, path, call) => {
     const { isRepeatable = method === 'GET' || method === 'PATCH', timeoutMs, answerBytesMax } = call
@@ -104,18 +103,23 @@ function worthRetrying(error: unknown): boolean {
   return error instanceof OutboundError && (error.fault === 'unreachable' || error.fault === 'timeout')
 }
 
-/** Reads code and message from the body of an error answer. */
-function errorIn(body: Buffer): { readonly code: string | null; readonly message: string } {
+/** Reads code and message from the body of an error answer, which may repeat the key of the call. */
+function errorIn(
+  body: Buffer,
+  key: string | null,
+): { readonly code: string | null; readonly message: string } {
+  // A key that is cut would no longer be found.
+  const shown = (text: string): string => (key ? text.replaceAll(key, '…') : text).slice(0, MESSAGE_CHARS_MAX)
   const text = body.toString()
   let found: unknown
   try {
     found = JSON.parse(text)
   } catch {
-    return { code: null, message: text.slice(0, MESSAGE_CHARS_MAX) }
+    return { code: null, message: shown(text) }
   }
   const { code, message } = (found ?? {}) as { code?: unknown; message?: unknown }
   return {
-    code: typeof code === 'string' ? code : null,
-    message: typeof message === 'string' ? message.slice(0, MESSAGE_CHARS_MAX) : '',
+    code: typeof code === 'string' ? shown(code) : null,
+    message: typeof message === 'string' ? shown(message) : '',
   }
 }
