@@ -127,6 +127,43 @@ test('the key of an export is not shown in a long refusal either, and an empty k
   t.is(await said(''), `${start} ${'x'.repeat(380)} Bearer`)
 })
 
+test('an export to a web page, or to an address that redirects, fails', async (t) => {
+  const to = await startServer(t)
+  const page = createServer((request, answer) => {
+    request.resume()
+    answer.end('<html></html>')
+  })
+  const moved = createServer((request, answer) => {
+    request.resume()
+    // A POST becomes a GET.
+    answer.writeHead(301, { location: `${to.url}${request.url}` }).end()
+  })
+  const server = await startServer(t, local)
+  await server.settle(t, server.post('/indexes/films/documents', [{ id: 1 }]))
+  await to.settle(t, to.post('/indexes', { uid: 'films', primaryKey: 'id' }))
+  const said: unknown[] = []
+  for (const one of [page, moved]) {
+    await new Promise<void>((resolve) => one.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => void one.close())
+    const { port } = one.address() as AddressInfo
+    const accepted = await server.post('/export', { url: `http://127.0.0.1:${port}` })
+    const { status, error } = await server.settle(t, Promise.resolve({ ...accepted, status: 202 }))
+    said.push([status, error?.code, error?.message?.replace(String(port), 'PORT')])
+  }
+  t.deepEqual(said, [
+    [
+      'failed',
+      'remote_bad_response',
+      'GET /indexes/films: the answer has no valid `uid`: is `url` the address of a search instance?',
+    ],
+    [
+      'failed',
+      'remote_could_not_send_request',
+      'GET /indexes/films: `127.0.0.1:PORT` redirects to another address, but this request must not be sent elsewhere',
+    ],
+  ])
+})
+
 test('the password in the URL of an export is not shown', async (t) => {
   const server = await startServer(t)
   for (const [url, shown] of [
@@ -184,7 +221,7 @@ async function openTarget(t: ExecutionContext) {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     if (/\/documents/.test(request.url ?? '')) bodies.push(gunzipSync(Buffer.concat(chunks)))
-    answer.writeHead(202).end('{}')
+    answer.writeHead(202).end('{"uid":"films","taskUid":1}')
   })
   await new Promise<void>((resolve) => taking.listen(0, '127.0.0.1', resolve))
   t.teardown(() => void taking.close())
@@ -285,7 +322,7 @@ test('secrets of embedders are exported only with the master key', async (t) => 
     if (request.method === 'PATCH') sent.push(JSON.parse(Buffer.concat(chunks).toString()).embedders)
     // The path of the embedder is the root.
     if (request.url === '/') answer.end('[1,2]')
-    else answer.writeHead(202).end('{}')
+    else answer.writeHead(202).end('{"uid":"films","taskUid":1}')
   })
   await new Promise<void>((resolve) => taking.listen(0, '127.0.0.1', resolve))
   t.teardown(() => void taking.close())
@@ -328,7 +365,7 @@ test('an export to an instance that does not answer blocks only other exports', 
     for await (const chunk of request) chunks.push(chunk as Buffer)
     await answered
     if (/\/documents/.test(request.url ?? '')) bodies.push(gunzipSync(Buffer.concat(chunks)))
-    answer.writeHead(202).end('{}')
+    answer.writeHead(202).end('{"uid":"films","taskUid":1}')
   })
   await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve))
   t.teardown(() => {

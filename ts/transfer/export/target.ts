@@ -1,7 +1,16 @@
 import { ApiError } from '../../errors/index.js'
 import { type Outbound, OutboundError, type OutboundRequest } from '../../outbound/index.js'
 import type { ExportTarget } from '../../tasks/index.js'
-import { caller, type PeerCall, RefusedError, type SendCall } from '../peer/index.js'
+import {
+  acceptedTask,
+  caller,
+  isText,
+  object,
+  type PeerCall,
+  RefusedError,
+  type SendCall,
+  type Shape,
+} from '../peer/index.js'
 import {
   ANSWER_BYTES_MAX,
   ATTEMPTS_MAX,
@@ -23,7 +32,7 @@ export class TargetInstance {
   async hasIndex(uid: string): Promise<boolean> {
     const path = `/indexes/${uid}`
     try {
-      await this.#sent('GET', path)
+      await this.#sent('GET', path, { uid: isText })
       return true
     } catch (error) {
       if (error instanceof RefusedError && error.status === 404) return false
@@ -51,16 +60,43 @@ export class TargetInstance {
 
   async #call(method: OutboundRequest['method'], path: string, call: PeerCall): Promise<void> {
     try {
-      await this.#sent(method, path, call)
+      await this.#sent(method, path, acceptedTask, call)
     } catch (error) {
       throw failure(error, `${method} ${path.split('?', 1)[0]}`)
     }
   }
 
-  /** Every call may be repeated: settings and documents are replaced, and an index is created only once. */
-  #sent(method: OutboundRequest['method'], path: string, call: PeerCall = {}): Promise<Buffer> {
-    const limits = { timeoutMs: REQUEST_MS_MAX, answerBytesMax: ANSWER_BYTES_MAX }
-    return this.#send(method, path, { ...limits, isRepeatable: true, ...call })
+  /**
+   * Every call may be repeated: settings and documents are replaced, and an index is created only once. Redirects are
+   * refused: a redirected POST may become a GET, which has an answer too, and bodies have documents and secrets.
+   * @throws ApiError for an answer that an instance would not give, so that a web page does not take the documents
+   */
+  async #sent(
+    method: OutboundRequest['method'],
+    path: string,
+    answer: Shape,
+    call: PeerCall = {},
+  ): Promise<void> {
+    const limits = {
+      timeoutMs: REQUEST_MS_MAX,
+      answerBytesMax: ANSWER_BYTES_MAX,
+      redirects: 'refused',
+    } as const
+    const body = await this.#send(method, path, { ...limits, isRepeatable: true, ...call })
+    if (!object(answer)(parsed(body)))
+      throw new ApiError(
+        'remote_bad_response',
+        `${method} ${path.split('?', 1)[0]}: the answer has no valid \`${Object.keys(answer).join()}\`: is \`url\` the address of a search instance?`,
+      )
+  }
+}
+
+/** Parses JSON. Returns undefined if it is invalid. */
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
   }
 }
 

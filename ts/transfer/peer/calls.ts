@@ -37,6 +37,8 @@ export interface PeerCall {
   readonly isRepeatable?: boolean
   readonly timeoutMs?: number
   readonly answerBytesMax?: number
+  /** See `OutboundRequest`. */
+  readonly redirects?: 'refused'
 }
 
 /** A call with its limits. */
@@ -68,6 +70,7 @@ export function caller(
       body,
       timeoutMs,
       answerBytesMax,
+      ...(call.redirects && { redirects: call.redirects }),
       signal,
     }
     return retrying(() => attempt(request), {
