@@ -2,6 +2,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { openOutbound } from '../../ts/outbound/index.js'
 import { DocumentConverter, documentId } from '../../ts/transfer/foreign/documents.js'
+import { momentOf, ruleUid } from '../../ts/transfer/foreign/foreign.js'
 import {
   copyForeign,
   describeForeign,
@@ -146,7 +147,7 @@ test('Typesense: schema, documents, synonyms and overrides become an index with 
     (await search({ q: 'sea' })).map(({ id }) => id),
     [documentId('a/b')],
   )
-  const rule = (await server.get('/dynamic-search-rules/films-pin-ships', asAdmin)).body
+  const rule = (await server.get(`/dynamic-search-rules/${ruleUid('films', 'pin ships')}`, asAdmin)).body
   t.like(rule, {
     conditions: { query: { words: 'sea' }, time: { end: '2100-01-01T00:00:00.000Z' } },
     actions: {
@@ -355,6 +356,34 @@ test('Algolia: records, settings, synonyms and rules become an index with rules'
     t.true(found.includes(one), `${one}\n${found}`)
   t.false(found.includes('hitsPerPage'))
   t.false(found.includes('attributesToSnippet'))
+})
+
+test('rules with different names have different uids, in every run the same', (t) => {
+  const names: Parameters<typeof ruleUid>[] = [
+    ['films', 'qr-1'],
+    ['films', 'qr 1'],
+    ['films', 'qr', [1]],
+    ['films-qr', '1'],
+    ['films', '電影'],
+    ['films', '音楽'],
+    ['films', 'x'.repeat(300)],
+    ['films', 'x'.repeat(301)],
+  ]
+  const uids = names.map((one) => ruleUid(...one))
+  t.is(uids[0], 'films-qr-1')
+  t.regex(uids[1] ?? '', /^films-qr-1-[0-9a-f]{8}$/)
+  t.is(new Set(uids).size, names.length, uids.join('\n'))
+  for (const uid of uids) t.regex(uid, /^[A-Za-z0-9_-]{1,210}$/)
+  t.deepEqual(
+    names.map((one) => ruleUid(...one)),
+    uids,
+  )
+})
+
+test('times that no date can have become the first or the last one', (t) => {
+  const times = [0, 1e300, -1e300, 1_700_000_000_000, null, '2024'].map(momentOf)
+  const last = '9999-12-31T23:59:59.000Z'
+  t.deepEqual(times, ['1970-01-01T00:00:00.000Z', last, '0000-01-01T00:00:00.000Z', last, null, null])
 })
 
 const conversions: readonly {

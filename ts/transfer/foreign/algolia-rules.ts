@@ -1,6 +1,6 @@
 /** Rules of Algolia → dynamic search rules. */
 import { documentId } from './documents.js'
-import { type ForeignRule, named, objectOf, objectsOf, ruleUid, textsOf } from './foreign.js'
+import { type ForeignRule, momentOf, named, objectOf, objectsOf, ruleUid, textsOf } from './foreign.js'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -32,10 +32,7 @@ export function rulesOf(
         )
       for (const [period, time] of periodsOf(rule).entries())
         rules.push({
-          uid: ruleUid(
-            uid,
-            [id, ...suffix(number, conditions), ...suffix(period, periodsOf(rule))].join('-'),
-          ),
+          uid: ruleUid(uid, id, [...suffix(number, conditions), ...suffix(period, periodsOf(rule))]),
           body: {
             description: typeof rule.description === 'string' ? rule.description : `rule ${id} of Algolia`,
             precedence: at,
@@ -49,8 +46,8 @@ export function rulesOf(
   return { rules, leftOut }
 }
 
-const suffix = (number: number, all: readonly unknown[]): readonly string[] =>
-  all.length > 1 ? [String(number + 1)] : []
+const suffix = (number: number, all: readonly unknown[]): readonly number[] =>
+  all.length > 1 ? [number + 1] : []
 
 function conditionsIn({ conditions, condition }: Json): readonly Json[] {
   const several = objectsOf(conditions)
@@ -72,9 +69,7 @@ function queryOf({ pattern, anchoring, context, filters }: Json): Json | string 
 /** Returns the times of a rule; null: always. */
 function periodsOf({ validity }: Json): readonly (Json | null)[] {
   const periods = objectsOf(validity).map(({ from, until }) => {
-    const [start, end] = [from, until].map((seconds) =>
-      typeof seconds === 'number' ? new Date(seconds * 1000).toISOString() : null,
-    )
+    const [start, end] = [from, until].map(momentOf)
     return { ...(start && { start }), ...(end && { end }) }
   })
   return periods.length > 0 ? periods : [null]

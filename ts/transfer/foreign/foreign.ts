@@ -1,5 +1,5 @@
 /** The seam between the importer and engines with another API: everything is already in terms of this API. */
-
+import { createHash } from 'node:crypto'
 import { LaunchError } from '../../launch/index.js'
 import { printable } from '../../parse/index.js'
 
@@ -77,11 +77,29 @@ export function named(names: readonly string[]): string {
 
 const NAMES_SHOWN = 8
 
-/** Uid of a rule of an index, from the id that the source gave it. */
-export const ruleUid = (indexUid: string, id: string): string =>
-  `${indexUid}-${id}`.replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(0, RULE_UID_CHARS_MAX)
+/**
+ * Returns the uid of a rule. Rules of all indexes share one list, so a uid that other names could have too gets a hash.
+ * The same names give the same uid in every run.
+ * @param id that the source gave it
+ * @param parts numbers of a rule that is one of several with this id
+ */
+export function ruleUid(indexUid: string, id: string, parts: readonly number[] = []): string {
+  const names = [indexUid, id, ...parts]
+  const wanted = names.join('-')
+  const uid = wanted.replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(0, RULE_UID_CHARS_MAX)
+  if (uid === wanted && parts.length === 0 && !indexUid.includes('-')) return uid
+  return `${uid}-${createHash('sha256').update(JSON.stringify(names)).digest('hex').slice(0, HASH_CHARS)}`
+}
 
 const RULE_UID_CHARS_MAX = 200
+const HASH_CHARS = 8
+
+/** Returns an RFC 3339 date; null: not given. Times outside the years that such a date has become the nearest one in them. */
+export function momentOf(seconds: unknown): string | null {
+  if (typeof seconds !== 'number') return null
+  const [first, last] = [Date.parse('0000-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59Z')]
+  return new Date(Math.min(Math.max(seconds * 1000, first), last)).toISOString()
+}
 
 /** Synonyms by word: a search for a word also finds its synonyms. */
 export class Synonyms {

@@ -1,6 +1,15 @@
 /** Synonyms and overrides of Typesense → synonyms and dynamic search rules. */
 import { documentId } from './documents.js'
-import { type ForeignRule, named, objectOf, objectsOf, ruleUid, Synonyms, textsOf } from './foreign.js'
+import {
+  type ForeignRule,
+  momentOf,
+  named,
+  objectOf,
+  objectsOf,
+  ruleUid,
+  Synonyms,
+  textsOf,
+} from './foreign.js'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -64,9 +73,7 @@ function conditionsOf(override: Json): Json | string {
   const { query } = rule
   if (typeof query !== 'string' || query === '') return 'it has no query'
   if (/\{[^{}]*\}/.test(query)) return 'its query names a field, as in {brand}'
-  const [start, end] = [override.effective_from_ts, override.effective_to_ts].map((seconds) =>
-    typeof seconds === 'number' ? new Date(seconds * 1000).toISOString() : null,
-  )
+  const [start, end] = [override.effective_from_ts, override.effective_to_ts].map(momentOf)
   return {
     query: query === '*' ? { isEmpty: true } : { words: query },
     ...((start || end) && { time: { ...(start && { start }), ...(end && { end }) } }),
