@@ -16,9 +16,11 @@ import { startTypesense, TYPESENSE_KEY } from '../support/typesense.js'
 
 const MASTER_KEY = 'a-key-of-at-least-16-bytes'
 
+/** @param differences expected at the end */
 async function copied(
   t: ExecutionContext,
   foreign: (outbound: ReturnType<typeof openOutbound>) => Promise<Foreign>,
+  differences: readonly string[] = [],
 ): Promise<{ readonly server: TestServer; readonly lines: readonly string[] }> {
   const server = await startServer(t, { masterKey: MASTER_KEY })
   const outbound = openOutbound({ allowedNetworks: 'any' })
@@ -27,7 +29,7 @@ async function copied(
   const output = { line: (text: string) => void lines.push(text), progress: () => undefined }
   const peer = openPeer(outbound, { flag: 'to', url: server.url, key: MASTER_KEY })
   const found = await foreign(outbound)
-  t.deepEqual(await copyForeign(peer, found, output), [])
+  t.deepEqual(await copyForeign(peer, found, output), differences)
   return { server, lines }
 }
 
@@ -226,6 +228,17 @@ test('Typesense 30: sets of synonyms and curations; a wrong key and an unknown c
   await t.throwsAsync(openTypesense(outbound, { url, key: TYPESENSE_KEY }, ['ghosts']), {
     message: /no collection `ghosts`; it has `films`/,
   })
+})
+
+test('Typesense: a collection that sends fewer documents than it counts is a difference', async (t) => {
+  const schema = { name: 'films', num_documents: 3, fields: [{ name: 'title', type: 'string' }] }
+  const url = await startTypesense(t, [{ schema, documents: [{ id: '1', title: 'The Ship' }] }])
+  const { lines } = await copied(
+    t,
+    (outbound) => openTypesense(outbound, { url, key: TYPESENSE_KEY }, null),
+    ['index `films`: the source counted 3 documents and sent 1: start again'],
+  )
+  t.true(lines.includes('index `films`: 1 document copied'))
 })
 
 const records = [

@@ -46,6 +46,10 @@ export async function copyForeign(
     const converter = new DocumentConverter(index.form)
     const copied = await copyDocuments(to, index, converter, output)
     output.line(`index \`${index.uid}\`: ${counted(copied, 'document')} copied`)
+    if (index.expected !== null && copied < index.expected)
+      differences.push(
+        `index \`${index.uid}\`: the source counted ${counted(index.expected, 'document')} and sent ${copied}: start again`,
+      )
     const { numberOfDocuments } = await to.json<{ numberOfDocuments: number }>(
       'GET',
       `${pathOf(index.uid)}/stats`,
