@@ -36,6 +36,7 @@ test('differences are printed and counted by kind', async (t) => {
     { path: '/multi-search', body: { queries: [{ indexUid: 'films', q: 'alien', facets: ['year'] }] } },
     { method: 'GET', path: '/indexes/films/search?q=stalker' },
     { method: 'DELETE', path: '/indexes/films' },
+    { method: 'GET', path: '/indexes/%E0%A4%A/search?q=stalker' },
   ]
   const file = join(await tempDir(t), 'searches.ndjson')
   await writeFile(file, `${searches.map((search) => JSON.stringify(search)).join('\n')}\n\n`)
@@ -48,7 +49,7 @@ test('differences are printed and counted by kind', async (t) => {
     '  order: position 1: 1 and 3; 2 positions differ',
   ])
   t.deepEqual(lines.slice(-2), [
-    '8 searches, 4 equal, 4 differ, 2 refused by both, skipped 1 request that is no search',
+    '8 searches, 4 equal, 4 differ, 2 refused by both, skipped 2 requests that are no searches',
     'by kind: refusal 1, ids 2, order 1, total 2, facets 1',
   ])
   t.true(lines.includes('  refusal: answered and invalid_search_sort'), lines.join('\n'))

@@ -58,11 +58,19 @@ function recorded({ method = 'POST', body = null }: Line, path: string, line: nu
   return { line, method, path, body: read as Line }
 }
 
-/** Returns the uid in `/indexes/{uid}/search`; null for other paths. */
+/** Returns the uid in `/indexes/{uid}/search`; null for other paths, and for a malformed uid. */
 export function searchedIndex(path: string): string | null {
   const [before, indexes, uid, search, ...more] = path.split('?', 1)[0]?.split('/') ?? []
   const isSearch = before === '' && indexes === 'indexes' && search === 'search' && more.length === 0
-  return isSearch && uid !== undefined ? decodeURIComponent(uid) : null
+  return isSearch && uid !== undefined ? decodedPart(uid) : null
+}
+
+function decodedPart(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
 }
 
 function objectIn(text: string): Line | null {
