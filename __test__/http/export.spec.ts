@@ -338,7 +338,8 @@ test('secrets of embedders are exported only with the master key', async (t) => 
     response: '{{embedding}}',
   }
   const both = { source: 'composite', searchEmbedder: rest, indexingEmbedder: rest }
-  const embedders = { r: rest, c: both }
+  const { dimensions: _found, ...probed } = rest
+  const embedders = { r: rest, c: both, p: probed }
   const settled = await server.settle(t, server.patch('/indexes/films/settings', { embedders }))
   t.is(settled.status, 'succeeded', JSON.stringify(settled.error))
   const { key } = (await server.post('/keys', { actions: ['*'], indexes: ['*'], expiresAt: null })).body
@@ -352,6 +353,10 @@ test('secrets of embedders are exported only with the master key', async (t) => 
   t.deepEqual(byKey?.r?.headers as object, { 'x-tenant': 'films' })
   t.deepEqual(byMaster?.r as object, rest)
   t.like(byMaster?.c as object, both)
+  t.deepEqual(byMaster?.p as object, probed)
+  // Without their secrets, the target cannot call the providers.
+  t.deepEqual(byKey?.c as object, { source: 'userProvided', dimensions: 2 })
+  t.is(byKey?.p?.dimensions, 2)
 })
 
 test('an export to an instance that does not answer blocks only other exports', async (t) => {

@@ -1,8 +1,13 @@
 /** Embeds documents and searches; see also `pages.ts` and `inferred-dimensions.ts`. */
 import { waitOnTimer } from '../outbound/index.js'
-import { type EmbedderFields, type EmbeddersByName, searchingFields } from '../settings/index.js'
+import {
+  dimensionsOf,
+  type EmbedderFields,
+  type EmbeddersByName,
+  searchingFields,
+} from '../settings/index.js'
 import { EmbeddingCache } from './embedding-cache.js'
-import { dimensionsOf, settled } from './inferred-dimensions.js'
+import { settled } from './inferred-dimensions.js'
 import { searchInput } from './inputs.js'
 import { CACHED_QUERY_BYTES_MAX } from './limits.js'
 import { type DocumentsOptions, type DocumentsPage, type EmbeddedPage, embeddedPages } from './pages.js'

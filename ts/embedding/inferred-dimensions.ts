@@ -1,12 +1,12 @@
 /** Learns the number of vector components from providers, and checks that the providers answer. */
 import { ownValue } from '../parse/index.js'
 import {
+  dimensionsSet,
   type EmbedderFields,
   type EmbeddersByName,
   indexingFields,
   type Known,
   searchingFields,
-  sourceOf,
 } from '../settings/index.js'
 import { type CallSetup, callProvider, type EmbedOptions } from './providers/calls.js'
 import { embeddingError, providerOf } from './providers/providers.js'
@@ -91,20 +91,6 @@ async function inferred(
     await compare(setup, name, indexing, searching, options)
   return made
 }
-
-/** Number of components of an embedder's vectors; null if unknown. */
-export function dimensionsOf(fields: EmbedderFields): number | null {
-  const known = (fields.known ?? {}) as Known
-  return dimensionsSet(indexingFields(fields)) ?? known.dimensions ?? null
-}
-
-/** Number of components in the settings; null if they have none. */
-const dimensionsSet = (fields: EmbedderFields): number | null =>
-  (fields.dimensions as number | undefined) ?? openAiDimensions(fields)
-
-/** Number of components of OpenAI's models; null for other sources. Source: vectors §2.3. */
-const openAiDimensions = (fields: EmbedderFields): number | null =>
-  sourceOf(fields) !== 'openAi' ? null : fields.model === 'text-embedding-3-large' ? 3072 : 1536
 
 const usesFragments = (fields: EmbedderFields): boolean =>
   fields.indexingFragments !== undefined || fields.searchFragments !== undefined

@@ -139,6 +139,20 @@ export interface Known {
   readonly fragments?: Readonly<Record<string, number>>
 }
 
+/** Number of components of an embedder's vectors; null if unknown. */
+export function dimensionsOf(fields: EmbedderFields): number | null {
+  const known = (fields.known ?? {}) as Known
+  return dimensionsSet(indexingFields(fields)) ?? known.dimensions ?? null
+}
+
+/** Number of components in the settings; null if they have none. */
+export const dimensionsSet = (fields: EmbedderFields): number | null =>
+  (fields.dimensions as number | undefined) ?? openAiDimensions(fields)
+
+/** Number of components of OpenAI's models; null for other sources. Source: vectors §2.3. */
+const openAiDimensions = (fields: EmbedderFields): number | null =>
+  sourceOf(fields) !== 'openAi' ? null : fields.model === 'text-embedding-3-large' ? 3072 : 1536
+
 /** Returns the facts after a change. Fragments keep their numbers, and new fragments get the lowest free numbers. */
 function knownAfter(current: EmbedderFields | undefined, fields: EmbedderFields): { known?: Known } {
   const { fragments: numbers = {}, ...known } = (current?.known ?? {}) as Known

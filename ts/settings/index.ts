@@ -9,6 +9,8 @@ export {
 } from './embedder-rules.js'
 export {
   defaultDocumentTemplate,
+  dimensionsOf,
+  dimensionsSet,
   embedderAsSet,
   embedderWithoutSecrets,
   HIDDEN_SECRET,

@@ -1,7 +1,10 @@
 /** Exports indexes to other instances over HTTP. */
+import { isDeepStrictEqual } from 'node:util'
 import { documentPages } from '../../engine/index.js'
 import type { Outbound } from '../../outbound/index.js'
 import {
+  dimensionsOf,
+  type EmbedderFields,
   embedderAsSet,
   embedderWithoutSecrets,
   type IndexSettings,
@@ -86,10 +89,10 @@ function settingsBody(settings: IndexSettings, { withSecrets }: Pick<ExportTarge
     compositeEmbedders: true,
     multimodal: true,
   })
-  const embedders = Object.entries(settings.embedders).map(([name, fields]) => {
-    const set = embedderAsSet(fields)
-    return [name, withSecrets ? set : embedderWithoutSecrets(set)]
-  })
+  const embedders = Object.entries(settings.embedders).map(([name, fields]) => [
+    name,
+    withSecrets ? embedderAsSet(fields) : embedderWithoutCalls(fields),
+  ])
   const { rerankers = {} } = settings
   return {
     ...shown,
@@ -98,4 +101,20 @@ function settingsBody(settings: IndexSettings, { withSecrets }: Pick<ExportTarge
       rerankers: withSecrets ? rerankers : rerankersWithoutSecrets(rerankers),
     }),
   }
+}
+
+/**
+ * Returns an embedder without secrets. The target must not call its provider for it: the call would be refused, and with it
+ * all settings of the index. The documents have their vectors.
+ */
+function embedderWithoutCalls(fields: EmbedderFields): EmbedderFields {
+  const set = embedderAsSet(fields)
+  const shown = embedderWithoutSecrets(set)
+  const { source, distribution, binaryQuantized } = set
+  const dimensions = dimensionsOf(fields)
+  if (dimensions === null) return shown
+  // The target would compare both halves by calls.
+  if (source === 'composite' && !isDeepStrictEqual(shown, set))
+    return { source: 'userProvided', dimensions, distribution, binaryQuantized }
+  return source === 'rest' || source === 'ollama' ? { ...shown, dimensions } : shown
 }
