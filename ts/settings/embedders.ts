@@ -85,9 +85,12 @@ function mergeEmbedder(current: EmbedderFields | undefined, patch: EmbedderField
   }
   const unsupported = Object.keys(patch).find((name) => !allowed[source].includes(name))
   if (unsupported !== undefined) throw notForSource(at, unsupported, source)
-  if (current?.binaryQuantized === true && fields.binaryQuantized === false) {
+  if (current?.binaryQuantized === true && fields.binaryQuantized !== true) {
     const where = { path: `${at.path}.binaryQuantized`, code: at.code }
-    throw badValue('binary quantization cannot be undone, the original vectors are lost', where)
+    throw badValue(
+      'binary quantization cannot be undone, the original vectors are lost; remove the embedder and set it again',
+      where,
+    )
   }
   checkComplete(fields, at)
   requireFewFragments(fields, at)
