@@ -131,6 +131,26 @@ test('settings that an instance shows only if they are set are copied; those of 
   )
 })
 
+test('the length of vectors is found in documents that are too large for one page', async (t) => {
+  const limits: number[] = []
+  const from = fakePeer((_method, _path, body) => {
+    const { limit } = body as { limit: number }
+    limits.push(limit)
+    if (limit > 3)
+      throw new PeerError('too large', null, null, { cause: new OutboundError('too_large', 'long') })
+    const vectors = { made: { embeddings: [[1, 2]], regenerate: true }, older: [1, 2, 3], none: null }
+    return { results: [{ _vectors: vectors }, { _vectors: null }, {}], total: 3 }
+  })
+  const sent: unknown[] = []
+  const to = fakePeer((method, _path, body) =>
+    method === 'GET' ? { status: 'succeeded' } : { taskUid: sent.push(body) },
+  )
+  const made = { source: 'ollama', model: 'm' }
+  await copySettings('films', { from, source: { embedders: { made } }, to, target: { embedders: {} } })
+  t.deepEqual(sent, [{ embedders: { made: { ...made, dimensions: 2 } } }])
+  t.deepEqual(limits, [100, 50, 25, 12, 6, 3])
+})
+
 test('rerankers are copied without masked secrets, which are named', async (t) => {
   const from = fakePeer(() => ({ results: [], total: 0 }))
   const source = {

@@ -3,6 +3,3 @@ export const UPLOAD_MS_MAX = 300_000
 
 /** Most uploads that are accepted but not indexed. Limits the repeated work after an interruption. */
 export const UPLOADS_WAITING_MAX = 4
-
-/** Documents to read to find the vector length of each embedder. */
-export const SAMPLE_DOCUMENTS = 100

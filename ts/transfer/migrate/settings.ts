@@ -1,19 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ownSettings, settingRoutes } from '../../settings/index.js'
-import {
-  acceptedTask,
-  finishedTask,
-  isObject,
-  list,
-  mapOf,
-  maybe,
-  object,
-  type Peer,
-  PeerError,
-} from '../peer/index.js'
+import { acceptedTask, finishedTask, PageReader, type Peer, PeerError } from '../peer/index.js'
 import { type Embedders, isSameEmbedder, maskedSecrets, pushedEmbedder, withoutSecrets } from './embedders.js'
 import type { Settings } from './inventory.js'
-import { SAMPLE_DOCUMENTS } from './limits.js'
 
 interface SettingsCopy {
   /** Names of the settings that were sent. */
@@ -124,23 +113,18 @@ async function hasOwnSetting(peer: Peer, path: string, name: string): Promise<bo
   }
 }
 
-/** Returns the vector length of each embedder, found in a sample of documents. */
+/** Returns the vector length of each embedder, found in the first documents. */
 async function vectorLengths(from: Peer, uid: string): Promise<ReadonlyMap<string, number>> {
-  interface Page {
-    readonly results: readonly { readonly _vectors?: Readonly<Record<string, { embeddings?: unknown }>> }[]
-  }
-  const body = { limit: SAMPLE_DOCUMENTS, fields: [], retrieveVectors: true }
-  const path = `/indexes/${encodeURIComponent(uid)}/documents/fetch`
-  const { results } = await from.json<Page>('POST', path, {
-    body,
-    isRepeatable: true,
-    shape: { results: list(object({ _vectors: maybe(mapOf(isObject)) })) },
-  })
+  // A document may have megabytes of vectors. The reader then asks for fewer documents.
+  const { lines } = await new PageReader(from, uid, { fields: [], retrieveVectors: true }).read(0)
   const lengths = new Map<string, number>()
-  for (const { _vectors } of results)
-    for (const [name, { embeddings }] of Object.entries(_vectors ?? {})) {
-      const first = Array.isArray(embeddings) ? embeddings[0] : undefined
+  for (const line of lines) {
+    const { _vectors } = JSON.parse(line) as { readonly _vectors?: object | null }
+    for (const [name, one] of Object.entries(_vectors ?? {})) {
+      const { embeddings } = (one ?? {}) as { readonly embeddings?: unknown }
+      const first: unknown = Array.isArray(embeddings) ? embeddings[0] : undefined
       if (Array.isArray(first)) lengths.set(name, first.length)
     }
+  }
   return lengths
 }
