@@ -95,3 +95,20 @@ test('a dry run has the same refusals as the change, and refuses a value other t
   )
   t.is((await server.patch(`${path}?dryRun=perhaps`, {})).body.code, 'invalid_settings_dry_run')
 })
+
+test('a dry run needs the right to read settings, since it shows them', async (t) => {
+  const masterKey = 'harbour-lantern-4471-xyz'
+  const server = await startServer(t, { masterKey })
+  await server.settle(t, server.patch(path, { stopWords: ['the'] }))
+  for (const [actions, status] of [
+    [['settings.update'], 403],
+    [['settings.update', 'settings.get'], 200],
+  ] as const) {
+    const { key } = (await server.post('/keys', { actions, indexes: ['*'], expiresAt: null })).body
+    const headers = { authorization: `Bearer ${key}` }
+    const answer = await server.patch(`${path}?dryRun=true`, { stopWords: null }, { headers })
+    t.is(answer.status, status)
+    t.is(JSON.stringify(answer.body).includes('"the"'), status === 200)
+    t.is((await server.patch(path, {}, { headers })).status, 202)
+  }
+})

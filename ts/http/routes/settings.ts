@@ -72,7 +72,7 @@ const changeParameters = { dryRun: defaulted(boolean, false, 'invalid_settings_d
 type Sent = Call<typeof changeParameters, UnparsedBody>
 
 function resource(app: FastifyInstance, services: RouteServices, one: SettingsResource): void {
-  const { engine, features, settingsThread, tasks, usage } = services
+  const { auth, engine, features, settingsThread, tasks, usage } = services
   const { url, what, verb, name, body, shown, reset } = one
 
   const get = {
@@ -105,6 +105,8 @@ function resource(app: FastifyInstance, services: RouteServices, one: SettingsRe
     query,
     body: { bytes, limits },
   }: Sent): Promise<TaskSummary | OtherAnswer> => {
+    // The answer shows the present settings.
+    if (query.dryRun) await auth.require(request.headers.authorization, ['settings.get'], indexUid)
     const { update, facts, sourceless } = await settingsThread.read(bytes, {
       name,
       limits,
