@@ -1,6 +1,16 @@
 /** The search instance that receives documents. */
 import { createHash } from 'node:crypto'
-import { acceptedTask, endedTask, type Peer, PeerError, type PeerTask } from '../peer/index.js'
+import {
+  acceptedTask,
+  endedTask,
+  isCount,
+  isTexts,
+  list,
+  object,
+  type Peer,
+  PeerError,
+  type PeerTask,
+} from '../peer/index.js'
 import { DEAD_DOCUMENT_CHARS_MAX, DEAD_LETTERS_KNOWN_MAX, IDS_MAX, UPLOAD_MS_MAX } from './limits.js'
 import { type Patience, patiently, TransientTaskError } from './retrying.js'
 
@@ -62,8 +72,33 @@ export class Destination {
     await this.#write('DELETE', `/indexes/${uid}`, undefined, ['index_not_found'])
   }
 
+  /** Swaps two indexes once. After a lost answer it looks for the task, since a second swap would undo the first. */
   async swap(a: string, b: string): Promise<void> {
-    await this.#write('POST', '/swap-indexes', [{ indexes: [a, b] }], [])
+    let before = (await patiently(this.#patience, () => this.#swaps())).at(0)?.uid ?? -1
+    const call = () => ({ body: [{ indexes: [a, b] }] })
+    await patiently(this.#patience, async () => {
+      const ours = (await this.#swaps()).find(
+        ({ uid, indexes }) => uid > before && [a, b].every((one) => indexes.includes(one)),
+      )
+      const taskUid = ours?.uid ?? (await this.#accepted('POST', '/swap-indexes', call)).taskUid
+      const { status, error } = await this.#outcome(taskUid)
+      if (status === 'succeeded') return
+      before = taskUid
+      throw new TransientTaskError(`swapping \`${a}\` and \`${b}\` failed: ${error?.message ?? status}`)
+    })
+  }
+
+  /** Returns the newest tasks that swap indexes, newest first. */
+  async #swaps(): Promise<readonly { readonly uid: number; readonly indexes: readonly string[] }[]> {
+    interface Listed {
+      readonly results: readonly (Pick<PeerTask, 'uid'> & {
+        readonly details: { readonly swaps: readonly { readonly indexes: readonly string[] }[] }
+      })[]
+    }
+    const swap = object({ indexes: isTexts })
+    const shape = { results: list(object({ uid: isCount, details: object({ swaps: list(swap) }) })) }
+    const { results } = await this.#peer.json<Listed>('GET', '/tasks?types=indexSwap&limit=100', { shape })
+    return results.map(({ uid, details }) => ({ uid, indexes: details.swaps.flatMap((one) => one.indexes) }))
   }
 
   settings(uid: string): Promise<Readonly<Record<string, unknown>> | null> {
