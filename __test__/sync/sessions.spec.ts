@@ -147,6 +147,55 @@ for (const { name, into, documents, first } of continuations)
     t.deepEqual(asked, [first])
   })
 
+const services = { plain: { source: 'tei', url: 'http://a' }, keyed: { source: 'jina', apiKey: 'seXXXX...' } }
+const settings: readonly { readonly name: string; readonly settings: object; readonly isInPlace: boolean }[] =
+  [
+    {
+      name: 'without secrets',
+      settings: { stopWords: ['apiKey'], rerankers: { a: services.plain } },
+      isInPlace: false,
+    },
+    {
+      name: 'with an embedder that has a key',
+      settings: { embedders: { a: services.keyed } },
+      isInPlace: true,
+    },
+    {
+      name: 'with a reranker that has a key',
+      settings: { embedders: {}, rerankers: services },
+      isInPlace: true,
+    },
+  ]
+
+for (const { name, settings: shown, isInPlace } of settings)
+  test(`an index ${name} is copied ${isInPlace ? 'in place' : 'into a new index'}`, async (t) => {
+    const stop = new AbortController()
+    const put: unknown[] = []
+    const written: string[] = []
+    const target = {
+      ...emptyTarget,
+      documents: async () => 5,
+      settings: async () => shown,
+      putSettings: async (uid: string, sent: object) => void put.push([uid, sent]),
+      async upload(uid: string) {
+        written.push(uid)
+        return lost()
+      },
+    }
+    await runSync({
+      config,
+      source: { ...source, page: async () => ({ documents: [document], last: null }) } as Source,
+      target: target as unknown as Destination,
+      store: storeOf({ failing: ready }) as unknown as ProgressStore,
+      figures: await syncFigures(),
+      signal: stop.signal,
+      log: (line) => void (line.endsWith('trying again') && stop.abort()),
+      copied: () => undefined,
+    })
+    t.deepEqual(written, [isInPlace ? 'writing' : 'writing_siftd_copy'])
+    t.deepEqual(put, isInPlace ? [] : [['writing_siftd_copy', shown]])
+  })
+
 test('two indexes that are copied at once store their progress one after the other', async (t) => {
   const stop = new AbortController()
   let [saving, savingMax, copied] = [0, 0, 0]

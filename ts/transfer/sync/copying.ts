@@ -72,7 +72,7 @@ async function preparedIndex({ target, mapping: { uid }, facts, log }: Copy): Pr
   if (settings === null) return { into: uid, wasEmpty: true }
   if (hasSecrets(settings)) {
     log(
-      `index \`${uid}\`: copying in place, because the secrets of its embedders cannot be read for a new index`,
+      `index \`${uid}\`: copying in place, because the secrets of its embedders and rerankers cannot be read for a new index`,
     )
     return { into: uid, wasEmpty: false }
   }
@@ -81,9 +81,9 @@ async function preparedIndex({ target, mapping: { uid }, facts, log }: Copy): Pr
   return { into, wasEmpty: true }
 }
 
-/** Servers mask the secrets of embedders. */
-const hasSecrets = ({ embedders }: Readonly<Record<string, unknown>>): boolean =>
-  /"(apiKey|headers)"/.test(JSON.stringify(embedders ?? {}))
+/** Servers mask secrets. A new index would take the masks for the secrets. */
+const hasSecrets = ({ embedders, rerankers }: Readonly<Record<string, unknown>>): boolean =>
+  /"(apiKey|headers)"/.test(JSON.stringify([embedders, rerankers]))
 
 /** @param hasOnlyRows true if all documents of the index come from rows */
 async function finished(copy: Copy, into: string, hasOnlyRows: boolean): Promise<void> {
