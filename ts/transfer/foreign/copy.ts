@@ -59,7 +59,7 @@ export async function copyForeign(
       differences.push(
         `index \`${index.uid}\`: ${counted(copied, 'document')} copied, ${numberOfDocuments} in the index`,
       )
-    await copyRules(to, index, output)
+    differences.push(...(await copyRules(to, index, output)))
     for (const line of [...index.leftOut, ...converter.remarks()])
       output.line(`not carried over: \`${index.uid}\`: ${line}`)
   }
@@ -130,16 +130,25 @@ async function copyDocuments(
   return total
 }
 
-async function copyRules(to: Peer, { uid, rules }: ForeignIndex, output: MigrationOutput): Promise<void> {
-  if (rules.length === 0) return
+/** @returns the rules that the target refuses, one line each */
+async function copyRules(
+  to: Peer,
+  { uid, rules }: ForeignIndex,
+  output: MigrationOutput,
+): Promise<readonly string[]> {
+  if (rules.length === 0) return []
   await to.json('PATCH', '/experimental-features', { body: { dynamicSearchRules: true } })
-  for (const rule of rules)
-    await written(
-      to,
-      'PATCH',
-      `/dynamic-search-rules/${encodeURIComponent(rule.uid)}`,
-      rule.body,
-      `rule \`${rule.uid}\``,
-    )
-  output.line(`index \`${uid}\`: ${counted(rules.length, 'rule')} written`)
+  const refused: string[] = []
+  for (const rule of rules) {
+    const path = `/dynamic-search-rules/${encodeURIComponent(rule.uid)}`
+    try {
+      await written(to, 'PATCH', path, rule.body, `rule \`${rule.uid}\``)
+    } catch (error) {
+      // For example, its words are too long. The other rules and indexes are still copied.
+      if (!(error instanceof PeerError) || error.status !== 400) throw error
+      refused.push(`index \`${uid}\`: rule \`${rule.uid}\` is not copied: ${error.message}`)
+    }
+  }
+  output.line(`index \`${uid}\`: ${counted(rules.length - refused.length, 'rule')} written`)
+  return refused
 }
