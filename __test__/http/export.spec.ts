@@ -69,6 +69,37 @@ test('an export overwrites the settings of an existing index only on request', a
   t.is(await run({ indexes: { films: { overrideSettings: true } } }), '["a"]')
 })
 
+test('foreign keys and chat settings are exported while their features are on', async (t) => {
+  const features = ['foreignKeys', 'chatCompletions'] as const
+  const [from, to] = await Promise.all([startServer(t, { ...local, features }), startServer(t, { features })])
+  const foreignKeys = [{ foreignIndexUid: 'authors', fieldName: 'author' }]
+  const chat = { description: 'books', searchParameters: { limit: 3 } }
+  for (const [uid, settings] of [
+    ['books', { foreignKeys, chat }],
+    ['authors', { stopWords: ['of'] }],
+  ] as const)
+    await from.settle(t, from.patch(`/indexes/${uid}/settings`, settings))
+  /** Exports, and returns the names of the settings that the target gets for each index. */
+  const sent = async () => {
+    const accepted = await from.post('/export', { url: to.url, indexes: { '*': { overrideSettings: true } } })
+    t.is((await from.settle(t, Promise.resolve({ ...accepted, status: 202 }))).status, 'succeeded')
+    const { results } = (await to.get('/tasks?types=settingsUpdate&limit=2')).body
+    const shown = results.map(({ indexUid, details }) => [indexUid, Object.keys(details as object)] as const)
+    return shown.map(([uid, names]) => [uid, names.filter((name) => ['foreignKeys', 'chat'].includes(name))])
+  }
+  t.deepEqual(await sent(), [
+    ['books', ['foreignKeys', 'chat']],
+    ['authors', []],
+  ])
+  await to.settle(t, to.patch('/indexes/books/settings', {}))
+  t.like((await to.get('/indexes/books/settings')).body, { foreignKeys, chat })
+  await from.patch('/experimental-features', { foreignKeys: false, chatCompletions: false })
+  t.deepEqual(await sent(), [
+    ['books', []],
+    ['authors', []],
+  ])
+})
+
 test('an export lists the indexes that match its patterns, and copies no other', async (t) => {
   const [from, to] = await Promise.all([startServer(t, local), startServer(t)])
   await from.settle(t, from.patch('/indexes/plants/settings', { filterableAttributes: ['colour'] }))

@@ -202,7 +202,8 @@ async function openWith(
       return enqueue('indexSwap', content)
     },
     async export(request) {
-      return enqueue('export', exportContent(readBody(jsonBytes(request), exportBody), true))
+      const body = readBody(jsonBytes(request), exportBody)
+      return enqueue('export', exportContent(body, { features, withSecrets: true }))
     },
     async waitForTask(taskUid, { timeoutMs = Number.POSITIVE_INFINITY } = {}) {
       // No task ends in a directory that is open read-only.

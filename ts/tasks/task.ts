@@ -88,12 +88,20 @@ export type TaskContent =
       readonly payloadBytesMax: number | null
       /** True to send API keys and secret headers of embedders. Absent: false, as in tasks of earlier versions. */
       readonly withSecrets?: boolean
+      /** Features at the time of the request. Absent: none, as in tasks of earlier versions. */
+      readonly features?: ExportedFeatures
       readonly indexes: readonly {
         readonly pattern: string
         readonly filter: unknown
         readonly overrideSettings: boolean
       }[]
     }
+
+/** Features whose settings are exported. */
+export interface ExportedFeatures {
+  readonly foreignKeys: boolean
+  readonly chatCompletions: boolean
+}
 
 /** A task in the API's format, keys in rendering order. Dates are RFC 3339, UTC. */
 export interface Task {

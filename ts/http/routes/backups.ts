@@ -7,7 +7,7 @@ import type { RouteServices } from '../route-services.js'
 
 /** Dumps, snapshots and exports. */
 export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { tasks } = services
+  const { tasks, features } = services
 
   serveTask(
     app,
@@ -54,7 +54,8 @@ export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     },
     async ({ request, access, body }) => {
       recordUse(services, request, 'exported', exportFacts(body))
-      return tasks.enqueue({ indexUid: null, type: 'export', content: exportContent(body, access.isMaster) })
+      const content = exportContent(body, { features, withSecrets: access.isMaster })
+      return tasks.enqueue({ indexUid: null, type: 'export', content })
     },
   )
 }

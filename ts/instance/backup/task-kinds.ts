@@ -36,7 +36,10 @@ type Kind = Exclude<TaskContent['kind'], 'upgradeDatabase'>
 type Content<K extends Kind> = Extract<TaskContent, { readonly kind: K }>
 
 /** The part of a task's content in its line. An upload is a separate entry. */
-type Written<K extends Kind> = Omit<Content<K>, 'kind' | 'payload' | 'payloadBytes' | 'withSecrets'>
+type Written<K extends Kind> = Omit<
+  Content<K>,
+  'kind' | 'payload' | 'payloadBytes' | 'withSecrets' | 'features'
+>
 
 /** The restored upload of a waiting task. */
 export interface Upload {

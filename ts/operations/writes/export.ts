@@ -1,3 +1,4 @@
+import type { Features } from '../../instance/index.js'
 import type { TaskContent } from '../../tasks/index.js'
 import {
   anything,
@@ -59,7 +60,7 @@ export type ExportRequest = Values<typeof exportFields>
 /** @param withSecrets true if the caller may read API keys of embedders */
 export function exportContent(
   { url, apiKey, payloadSize: payloadBytesMax, indexes }: ExportRequest,
-  withSecrets: boolean,
+  { features: { flags }, withSecrets }: { readonly features: Features; readonly withSecrets: boolean },
 ): TaskContent {
   const patterns = [...(indexes ?? new Map([['*', everything]]))]
   return {
@@ -68,6 +69,7 @@ export function exportContent(
     apiKey,
     payloadBytesMax,
     withSecrets,
+    features: { foreignKeys: flags.foreignKeys, chatCompletions: flags.chatCompletions },
     indexes: patterns.map(([pattern, { filter, overrideSettings }]) => ({
       pattern,
       filter,

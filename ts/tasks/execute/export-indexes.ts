@@ -12,7 +12,8 @@ export async function exportIndexes(task: PendingTask, run: Run, context: BatchC
   const { engine, catalogue, exportIndex, log } = context
   const content = contentOf(task, 'export')
   const { url, apiKey, payloadBytesMax, withSecrets = false } = content
-  const target = { url, apiKey, payloadBytesMax, withSecrets, signal: run.signal }
+  const { features = { foreignKeys: false, chatCompletions: false } } = content
+  const target = { url, apiKey, payloadBytesMax, withSecrets, features, signal: run.signal }
   const sent: [string, object][] = []
   const leftOut = new Map<string, string>()
   try {

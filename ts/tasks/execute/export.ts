@@ -1,6 +1,6 @@
 import type { Engine, Pin } from '../../engine/index.js'
 import type { CatalogueRow } from '../store/records.js'
-import type { TaskContent } from '../task.js'
+import type { ExportedFeatures, TaskContent } from '../task.js'
 
 /** An index to copy to another instance. */
 export interface IndexExport {
@@ -26,6 +26,7 @@ export interface ExportTarget {
   readonly payloadBytesMax: number | null
   /** True if API keys and secret headers of embedders are sent. */
   readonly withSecrets: boolean
+  readonly features: ExportedFeatures
   /** Aborted when the task is canceled. */
   readonly signal: AbortSignal
 }

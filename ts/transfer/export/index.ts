@@ -76,14 +76,13 @@ function* linesOf(lines: Buffer): Generator<Buffer> {
 
 /**
  * Returns the settings to send. With `withSecrets`, secrets are not masked, since the target needs them for its
- * embedders.
+ * embedders. Settings of features are only sent if they are set, since the target refuses them while the feature is off.
  */
-function settingsBody(settings: IndexSettings, { withSecrets }: Pick<ExportTarget, 'withSecrets'>): object {
-  const {
-    foreignKeys: _foreignKeys,
-    chat: _chat,
-    ...shown
-  } = renderSettings(settings, {
+function settingsBody(
+  settings: IndexSettings,
+  { withSecrets, features }: Pick<ExportTarget, 'withSecrets' | 'features'>,
+): object {
+  const shown = renderSettings(settings, {
     foreignKeys: false,
     chatCompletions: false,
     compositeEmbedders: true,
@@ -93,9 +92,11 @@ function settingsBody(settings: IndexSettings, { withSecrets }: Pick<ExportTarge
     name,
     withSecrets ? embedderAsSet(fields) : embedderWithoutCalls(fields),
   ])
-  const { rerankers = {} } = settings
+  const { rerankers = {}, foreignKeys, chat } = settings
   return {
     ...shown,
+    ...(features.foreignKeys && foreignKeys.length > 0 && { foreignKeys }),
+    ...(features.chatCompletions && Object.keys(chat).length > 0 && { chat }),
     embedders: Object.fromEntries(embedders),
     ...(Object.keys(rerankers).length > 0 && {
       rerankers: withSecrets ? rerankers : rerankersWithoutSecrets(rerankers),
