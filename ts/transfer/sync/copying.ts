@@ -90,7 +90,7 @@ async function finished(copy: Copy, into: string, hasOnlyRows: boolean): Promise
   const { target, mapping, facts, log } = copy
   const { uid } = mapping
   const { fingerprint } = facts
-  if (!hasOnlyRows) await removeOrphans(copy)
+  if (!hasOnlyRows) await target.remove(uid, await orphansOf(copy))
   if (into !== uid) {
     await copy.progress({ state: 'swapping', fingerprint, into })
     await target.swap(uid, into)
@@ -154,17 +154,22 @@ function awaitedLater<T>(promise: Promise<T>): Promise<T> {
 export const bytesOf = (documents: readonly SourceDocument[]): number =>
   documents.reduce((sum, { json }) => sum + json.length, 0)
 
-/** Removes documents whose rows do not exist. */
-async function removeOrphans({ source, target, mapping, facts, signal }: Copy): Promise<void> {
+/** Returns the ids of documents whose rows do not exist. */
+export async function orphansOf({
+  source,
+  target,
+  mapping,
+  facts,
+  signal,
+}: Pick<Copy, 'source' | 'target' | 'mapping' | 'facts' | 'signal'>): Promise<readonly string[]> {
   const { uid } = mapping
   const orphans: string[] = []
   for (let offset = 0; ; offset += IDS_MAX) {
     signal.throwIfAborted()
     const ids = await target.ids(uid, facts.primaryKey, offset, IDS_MAX)
-    if (ids.length === 0) break
+    if (ids.length === 0) return orphans
     orphans.push(...(await withoutRows(source, uid, facts, ids)))
   }
-  await target.remove(uid, orphans)
 }
 
 /** Returns the ids without a row. Ids that are hashes are not checked. */

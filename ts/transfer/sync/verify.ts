@@ -1,6 +1,6 @@
 /** Compares the documents of an index with the rows of their table. */
 import { isDeepStrictEqual } from 'node:util'
-import { type Copy, linesOf, withoutRows } from './copying.js'
+import { type Copy, linesOf, orphansOf, withoutRows } from './copying.js'
 import type { IdentifiedLine } from './destination.js'
 import { COPY_ROWS_FIRST, IDS_MAX } from './limits.js'
 import type { Key } from './source.js'
@@ -37,13 +37,12 @@ export async function* mismatchesOf(
     if (page.last === null) break
     after = page.last
   }
-  for (let offset = 0; ; offset += IDS_MAX) {
-    signal.throwIfAborted()
-    const ids = await target.ids(uid, facts.primaryKey, offset, IDS_MAX)
-    for (const id of await withoutRows(source, uid, facts, ids))
+  // All are listed before the caller removes one, which would move others to positions already read.
+  const orphans = await orphansOf(copy)
+  for (let at = 0; at < orphans.length; at += IDS_MAX)
+    // Their rows may have been added meanwhile.
+    for (const id of await withoutRows(source, uid, facts, orphans.slice(at, at + IDS_MAX)))
       yield { id, kind: 'superfluous', expected: null }
-    if (ids.length < IDS_MAX) return
-  }
 }
 
 /** Vectors are not compared: the server returns them only on request and in another form. */
