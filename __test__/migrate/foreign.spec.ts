@@ -402,6 +402,25 @@ test('Algolia: records, settings, synonyms and rules become an index with rules'
   t.false(found.includes('attributesToSnippet'))
 })
 
+test('Algolia: attributes that hits do not show are reported, or left out of those that they show', (t) => {
+  const shown = (settings: object) => {
+    const none = { uid: 'a', records: () => (async function* () {})(), synonyms: [], rules: [] }
+    const { indexes } = readAlgolia({ ...none, settings })
+    const hidden = indexes[0]?.leftOut.filter((line) => /isplayedAttributes/.test(line))
+    return [indexes[0]?.settings.displayedAttributes, hidden]
+  }
+  t.deepEqual(shown({ attributesToRetrieve: ['*', '-cost', '-note'] }), [
+    undefined,
+    ['that `attributesToRetrieve` hides `cost`, `note`: name all other attributes in `displayedAttributes`'],
+  ])
+  t.deepEqual(shown({ attributesToRetrieve: ['*'], unretrievableAttributes: ['cost'] }), [
+    undefined,
+    ['`unretrievableAttributes`: name all other attributes in `displayedAttributes`'],
+  ])
+  const named = { attributesToRetrieve: ['name', 'cost'], unretrievableAttributes: ['cost'] }
+  t.deepEqual(shown(named), [['objectID', 'name'], []])
+})
+
 test('rules with different names have different uids, in every run the same', (t) => {
   const names: Parameters<typeof ruleUid>[] = [
     ['films', 'qr-1'],

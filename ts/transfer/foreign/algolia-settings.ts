@@ -93,6 +93,11 @@ export function settingsOf(given: Json): {
     const hidden = texts('unretrievableAttributes')
     settings.displayedAttributes = unique(['objectID', ...retrieved.filter((name) => !hidden.includes(name))])
   }
+  const excluded = retrieved.filter((name) => name.startsWith('-')).map((name) => name.slice(1))
+  if (excluded.length > 0)
+    leftOut.push(
+      `that \`attributesToRetrieve\` hides ${named(excluded)}: name all other attributes in \`displayedAttributes\``,
+    )
 
   const typo = typoOf(take, leftOut)
   if (Object.keys(typo).length > 0) settings.typoTolerance = typo
