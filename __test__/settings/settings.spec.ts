@@ -371,6 +371,27 @@ test('binary quantization cannot be turned off, and is removed with its embedder
   t.deepEqual(written('embedders', quantised, { m: null }).embedders, {})
 })
 
+test('an attribute with a weight stays searchable, so that complete settings can be set again', (t) => {
+  const patch = { searchableAttributes: ['title', 'meta'], attributeWeights: { title: 2, 'meta.tag': 3 } }
+  const weighted = mergeSettings(defaultIndexSettings, patch)
+  for (const searchableAttributes of [['meta'], ['title'], []])
+    t.is(
+      refusal(() => mergeSettings(weighted, { searchableAttributes })),
+      'invalid_settings_attribute_weights',
+    )
+  const accepted = [
+    { searchableAttributes: ['meta'], attributeWeights: { meta: 1 } },
+    { searchableAttributes: ['title'], attributeWeights: null },
+    { searchableAttributes: ['meta.tag', 'title', 'text'] },
+    { searchableAttributes: null },
+    { stopWords: ['the'] },
+  ]
+  for (const change of accepted) {
+    const after = mergeSettings(weighted, change)
+    t.deepEqual(mergeSettings(defaultIndexSettings, { ...after }), after)
+  }
+})
+
 test('an index has 255 embedders at most', (t) => {
   const named = (count: number) =>
     Object.fromEntries(

@@ -26,7 +26,8 @@ export function mergeSettings(current: IndexSettings, patch: JsonObject): IndexS
   ) as unknown as IndexSettings
   const { oneTypo, twoTypos } = merged.typoTolerance.minWordSizeForTypos
   checkTypoWordSizes(oneTypo, twoTypos)
-  if (Object.hasOwn(patch, 'attributeWeights')) {
+  // Also without new weights: a dump or a copy sends both settings, and would be refused later.
+  if (['attributeWeights', 'searchableAttributes'].some((name) => Object.hasOwn(patch, name))) {
     checkAttributeWeights(Object.keys(merged.attributeWeights ?? {}), merged.searchableAttributes)
   }
   if (typeof merged.chat.documentTemplate === 'string') checkChatTemplate(merged.chat.documentTemplate)
