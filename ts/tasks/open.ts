@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type Embedders, embeddingError, openVectorSpool, type VectorSpool } from '../embedding/index.js'
-import { BackgroundFaults, type Engine, loadScripts, makeDirectory, type RunScript } from '../engine/index.js'
+import { BackgroundFaults, type Engine, makeDirectory, type RunScript } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import { optionOf } from '../launch/index.js'
 import { SettingsThread } from '../settings/index.js'
@@ -18,6 +18,7 @@ import { type Clock, systemClock } from './clock.js'
 import type { AroundBatch, BatchContext, TaskLog } from './execute/batch-context.js'
 import type { WriteDump } from './execute/dump-source.js'
 import type { ExportIndex } from './execute/export.js'
+import { scriptRunner } from './execute/run-script.js'
 import type { WriteSnapshot } from './execute/snapshot-source.js'
 import {
   BATCHED_BYTES_MAX,
@@ -134,7 +135,7 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
       log.warn({ reason: store.uncheckedReason }, 'the task store cannot be checked; it is taken as it is')
     await warnOfDamagedCatalogueFile(directory, log)
     const spool = await openSpool(uploadsPath(directory))
-    const runScript = scriptsOnce()
+    const runScript = scriptRunner(log)
     const path = storePath(directory)
     const quarantine = quarantineIn(directory)
     const names = catalogueFile(directory)
@@ -275,23 +276,4 @@ const noEmbedders: Embedders = {
   settled: (_before, after) => Promise.resolve(after),
   documents: refuseEmbedding,
   search: async () => refuseEmbedding(),
-}
-
-/** Loads the interpreter at the first script, and retries after a failure: `npm start` compiles it while it serves. */
-function scriptsOnce(): RunScript {
-  let run: RunScript | null = null
-  return (page, stop) => {
-    if (run === null) {
-      const scripts = loadScripts()
-      if (typeof scripts !== 'function') return noScripts(scripts.reasons)(page, stop)
-      run = scripts
-    }
-    return run(page, stop)
-  }
-}
-
-/** Refuses scripts where the native binary does not load. */
-function noScripts(reasons: readonly string[]): RunScript {
-  const message = `editing documents by function needs a native binary, which does not load here: ${reasons.join('; ')}`
-  return () => Promise.reject(new ApiError('feature_not_enabled', message))
 }
