@@ -4,11 +4,12 @@
  * Bodies are read in chunks and split into documents, so memory is bounded by the largest document.
  * Source: documents §3.6–3.9.
  */
+import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'
-import { type CastingContext, parse as csvParser, type Info } from 'csv-parse'
 import { isDecimal, type Slice, SplitError, shortInteger, ValueSplitter } from '../../../parse/index.js'
 import type { Failure, Payload, PayloadReport } from '../../batches.js'
-import { type Json, JsonError, JsonNumber, type JsonObject, numberFrom, parseJson } from '../store/json.js'
+import { floatText, type Json, JsonError, JsonNumber, type JsonObject, parseJson } from '../store/json.js'
+import { type CsvRecord, CsvSplitter } from './csv-splitter.js'
 
 /** A body that cannot be parsed; `failure` is reported to the client. */
 export class PayloadError extends Error {
@@ -116,11 +117,7 @@ interface CsvColumn {
   readonly type: CellType
 }
 
-/** A record of csv-parse with its `info` option. */
-interface CsvRecord {
-  readonly record: readonly string[]
-  readonly info: Info & CastingContext
-}
+const BYTE_ORDER_MARK = Buffer.from('\uFEFF')
 
 function columnOf(header: string): CsvColumn {
   const colon = header.lastIndexOf(':')
@@ -130,84 +127,50 @@ function columnOf(header: string): CsvColumn {
     : { name: header, type: 'string' }
 }
 
-/** Decoded text of the body. An unclosed quote is closed at the end, as users of the format expect. */
-async function* csvText(payload: Payload): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  let open = false
+/** Yields the records of a body, the header first. */
+async function* csvRecords(payload: Payload): AsyncGenerator<CsvRecord> {
+  const splitter = new CsvSplitter(payload.csvDelimiter ?? ',')
   let bytes = 0
-  const decoded = (chunk?: Buffer): string => {
-    try {
-      return chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true })
-    } catch {
-      throw malformed('csv', 'invalid UTF-8', `near byte ${bytes}`)
-    }
-  }
   for await (const chunk of chunksOf(payload)) {
-    const text = decoded(chunk)
+    const isMarked = bytes === 0 && chunk.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
     bytes += chunk.length
-    for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at + 1)) open = !open
-    yield text
+    yield* splitter.feed(isMarked ? chunk.subarray(BYTE_ORDER_MARK.length) : chunk)
   }
   if (bytes === 0) throw missing('csv')
-  yield decoded() + (open ? '"' : '')
+  yield* splitter.finish()
 }
 
 async function* csvDocuments(payload: Payload): AsyncGenerator<JsonObject> {
-  const parser = csvParser({
-    delimiter: payload.csvDelimiter ?? ',',
-    info: true,
-    relax_column_count: true,
-    relax_quotes: true,
-    skip_empty_lines: true,
-  })
-  const feeding = feed(parser, payload)
   let columns: readonly CsvColumn[] | null = null
   let row = 0
-  try {
-    for await (const item of parser) {
-      const { record, info } = item as CsvRecord
-      if (columns === null) {
-        columns = record.map(columnOf)
-        continue
-      }
-      row++
-      if (record.length !== columns.length)
-        throw malformed(
-          'csv',
-          `found record with ${record.length} fields, but the header has ${columns.length}`,
-          `at record ${row}, line ${info.lines}, byte ${info.bytes}`,
-        )
-      const document: JsonObject = new Map()
-      for (const [at, column] of columns.entries()) document.set(column.name, cell(record[at]!, column, row))
-      yield document
+  for await (const { cells, line, byte } of csvRecords(payload)) {
+    if (columns === null) {
+      columns = cells.map((name) => columnOf(csvText(name, 'in the header')))
+      continue
     }
-    await feeding
-  } catch (error) {
-    parser.destroy()
-    await feeding.catch(() => undefined)
-    if (error instanceof PayloadError || !(error instanceof Error) || !('code' in error)) throw error
-    if (!String(error.code).startsWith('CSV_')) throw error
-    throw malformed('csv', error.message, `at record ${row + 1}`)
+    row++
+    if (cells.length !== columns.length)
+      throw malformed(
+        'csv',
+        `record ${row} has ${cells.length} cells instead of ${columns.length}`,
+        `at line ${line} (byte ${byte})`,
+      )
+    const document: JsonObject = new Map()
+    for (const [at, column] of columns.entries()) {
+      const text = csvText(cells[at]!, `in record ${row}, column \`${column.name}\``)
+      document.set(column.name, cell(text, column, row))
+    }
+    yield document
   }
 }
 
-async function feed(parser: ReturnType<typeof csvParser>, payload: Payload): Promise<void> {
-  try {
-    for await (const text of csvText(payload)) {
-      if (parser.destroyed) return
-      if (!parser.write(text))
-        await new Promise<void>((resolve) => {
-          parser.once('drain', resolve)
-          parser.once('close', resolve)
-        })
-    }
-    parser.end()
-  } catch (error) {
-    parser.destroy(error as Error)
-  }
+/** @param position the place of the cell, for the error */
+function csvText(bytes: Buffer, position: string): string {
+  if (!isUtf8(bytes)) throw malformed('csv', 'invalid UTF-8', position)
+  return bytes.toString()
 }
 
-function cell(text: string, { name, type }: CsvColumn, row: number): Json {
+function cell(text: string, { type }: CsvColumn, row: number): Json {
   if (type === 'string') return text === '' ? null : text
   const trimmed = text.trim()
   if (trimmed === '') return null
@@ -216,7 +179,7 @@ function cell(text: string, { name, type }: CsvColumn, row: number): Json {
     if (/^[+-]?(nan|inf|infinity)$/i.test(trimmed)) return null
     if (isDecimal(trimmed)) return csvNumber(trimmed)
   }
-  throw malformed('csv', `cannot read \`${text}\` of column \`${name}\` as a ${type}`, `at line ${row}`)
+  throw malformed('csv', `Error parsing ${type} "${text}"`, `at line ${row}`)
 }
 
 /** 64-bit signed integers stay integers, everything else becomes a double. */
@@ -225,9 +188,5 @@ function csvNumber(text: string): Json {
   if (integer !== null && BigInt.asIntN(64, integer) === integer)
     return new JsonNumber(integer.toString(), Number(integer))
   const value = Number(text)
-  if (!Number.isFinite(value)) return null
-  return numberFrom(integer === null ? exponentForm(value) : integer.toString())
+  return Number.isFinite(value) ? new JsonNumber(floatText(value), value) : null
 }
-
-/** A literal that `numberFrom` parses as a double even without a fraction. */
-const exponentForm = (value: number): string => value.toExponential()
