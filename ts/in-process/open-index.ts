@@ -88,13 +88,16 @@ export function openIndex(services: SearchServices, queue: OpenedTasks, uid: str
     let content: TaskContent
     try {
       let [payloadBytes, checksum] = [0, 0]
+      const counted = (text: string): Buffer => {
+        const line = Buffer.from(`${text}\n`)
+        payloadBytes += line.length
+        checksum = crc32(line, checksum)
+        return line
+      }
       async function* lines(): AsyncGenerator<Buffer> {
-        for await (const document of documents) {
-          const line = Buffer.from(`${JSON.stringify(document)}\n`)
-          payloadBytes += line.length
-          checksum = crc32(line, checksum)
-          yield line
-        }
+        for await (const document of documents) yield counted(JSON.stringify(document))
+        // A body needs at least one byte.
+        if (payloadBytes === 0) yield counted('')
       }
       await pipeline(Readable.from(lines()), createWriteStream(slot.path, { flags: 'wx' }))
       const payload = { path: slot.path, format: 'ndjson' } as const
