@@ -377,6 +377,8 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     [`POST ${docs}/fetch`, { offset: '1' }, { refused: 'invalid_document_offset' }],
     [`POST ${docs}/fetch`, { retrieveVectors: null }, { refused: 'invalid_document_retrieve_vectors' }],
     [`POST ${docs}/fetch`, { ids: [1.5] }, { refused: 'invalid_document_ids' }],
+    [`POST ${docs}/fetch`, '{"ids":[18446744073709551616]}', { refused: 'invalid_document_ids' }],
+    [`POST ${docs}/fetch`, '{"ids":[18446744073709551615,-5]}', { holds: { total: 0 } }],
     [`POST ${docs}/fetch`, { useNetwork: false }, { refused: 'feature_not_enabled' }],
     [`POST ${docs}/fetch`, 'null', { refused: 'bad_request' }],
     [`POST ${docs}/fetch`, { size: 3 }, { refused: 'bad_request' }],

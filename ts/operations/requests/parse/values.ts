@@ -8,6 +8,7 @@ import {
   type JsonNode,
   list,
   refined,
+  shortInteger,
   string,
   type Type,
   toText,
@@ -56,12 +57,20 @@ export const u32: Type<number> = integer(U32_MAX)
 const isDocumentId = (text: string): boolean =>
   text.length <= DOCUMENT_ID_BYTES_MAX && /^[A-Za-z0-9_-]+$/.test(text)
 
+const [I64_MIN, U64_MAX] = [-(2n ** 63n), 2n ** 64n - 1n]
+
+/** Returns true for a signed or unsigned integer of 64 bits. */
+function isInteger64(text: string): boolean {
+  const integer = shortInteger(text)
+  return integer !== null && I64_MIN <= integer && integer <= U64_MAX
+}
+
 /** A document id, sent as a string or as an integer. The value is text. */
 export const documentId: Type<string> = {
   expected: 'a string or an integer',
   schema: { type: ['string', 'integer'] },
   json(node, at) {
-    if (node.kind === 'number' && /^-?\d+$/.test(node.text)) return node.text
+    if (node.kind === 'number' && isInteger64(node.text)) return node.text
     if (node.kind !== 'string') throw wrongType(this.expected, node, at)
     return this.text(node.value, at)
   },
