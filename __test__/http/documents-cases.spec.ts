@@ -424,7 +424,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
       { succeeds: { providedIds: 0, deletedDocuments: 2, originalFilter: '"g = u"' } },
     ],
     [`POST ${docs}/delete`, {}, { refused: 'missing_document_filter' }],
-    ...['', ' ', [], null, 3, 'g =='].map(
+    ...['', ' ', [], [[]], [' ', ['']], null, 3, 'g =='].map(
       (filter): Step => [`POST ${docs}/delete`, { filter }, { refused: 'invalid_document_filter' }],
     ),
     [`POST ${docs}/delete`, { filter: 'g = u', x: 1 }, { refused: 'bad_request' }],

@@ -5,11 +5,13 @@ import { filter, refined, type Type } from '../requests/index.js'
 
 /** A non-empty filter. An empty filter would match all documents. */
 export const nonEmptyFilter: Type<FilterValue> = refined(filter, (value) => {
-  if (value.length === 0 || (typeof value === 'string' && value.trim() === '')) {
-    throw new ApiError('invalid_document_filter', clientMessages.emptyFilter)
-  }
+  if (isEmpty(value)) throw new ApiError('invalid_document_filter', clientMessages.emptyFilter)
   return value
 })
+
+/** Returns true for a blank text, and for an array without any condition. */
+const isEmpty = (value: unknown): boolean =>
+  Array.isArray(value) ? value.every(isEmpty) : typeof value === 'string' && value.trim() === ''
 
 /** @throws ApiError `invalid_document_filter` */
 export async function checkDocumentFilter(
