@@ -175,6 +175,9 @@ test('invalid swaps are refused at once or fail as a task', async (t) => {
   t.is((await server.settle(t, server.post('/swap-indexes', most))).error.code, 'index_not_found')
   const missing = await server.settle(t, server.post('/swap-indexes', [{ indexes: ['a', 'zz'] }]))
   t.like(missing, { status: 'failed', error: { code: 'index_not_found' } })
+  const several = [{ indexes: ['zz', 'a'] }, { indexes: ['yy', 'xx'] }]
+  const names = await server.settle(t, server.post('/swap-indexes', several))
+  t.is(names.error.message, 'Indexes `xx`, `yy`, `zz` not found.')
   const taken = await server.settle(t, server.post('/swap-indexes', [{ indexes: ['a', 'b'], rename: true }]))
   t.like(taken, { status: 'failed', error: { code: 'index_already_exists' } })
 })

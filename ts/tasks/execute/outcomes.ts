@@ -45,7 +45,7 @@ const quoted = (uids: readonly (string | null)[]) => uids.map((uid) => `\`${uid}
 export const notFound = (...uids: readonly (string | null)[]) =>
   uids.length === 1
     ? errorBody('index_not_found', `Index ${quoted(uids)} not found.`)
-    : errorBody('index_not_found', `Indexes ${quoted(uids)} not found.`)
+    : errorBody('index_not_found', `Indexes ${quoted(uids.toSorted())} not found.`)
 
 export const alreadyExists = (uid: string | null) =>
   errorBody('index_already_exists', `Index ${quoted([uid])} already exists.`)
