@@ -256,6 +256,23 @@ test('a hybrid search without a vector is ranked by words, or refused if that is
   t.is(noMatch.body.semanticHitCount, 5)
 })
 
+test('a facet search checks its embedder like a search', async (t) => {
+  const server = await plane(t)
+  await settled(t, server, { filterableAttributes: ['id'] })
+  const ask = async (body: object) => {
+    const answer = await server.post(`${path}/facet-search`, { facetName: 'id', facetQuery: 'a', ...body })
+    return answer.body.code ?? answer.body.facetHits
+  }
+  const found = [{ value: 'a', count: 1 }]
+  const unknown = { embedder: 'nope', semanticRatio: 0.5 }
+  t.is(await ask({ q: 'b', hybrid: unknown }), 'invalid_search_embedder')
+  t.is(await ask({ vector: [1, 0], hybrid: unknown }), 'invalid_search_embedder')
+  t.is(await ask({ vector: [1, 0, 0], hybrid: { embedder: 'v' } }), 'invalid_vector_dimensions')
+  t.deepEqual(await ask({ q: 'b', vector: [1, 0], hybrid: { embedder: 'v' } }), found)
+  t.deepEqual(await ask({ q: ' ', hybrid: unknown }), found)
+  t.deepEqual(await ask({ q: 'a', hybrid: { ...unknown, semanticRatio: 0 } }), found)
+})
+
 test('searches without comparable vectors are refused with their code', async (t) => {
   const server = await plane(t)
   const refusals: [object, string][] = [
