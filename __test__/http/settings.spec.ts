@@ -101,3 +101,20 @@ test('invalid settings are refused with the code of the setting and change nothi
   ])
   t.is((await server.get('/tasks')).body.total, 0)
 })
+
+test('the search of a chat setting needs the embedder of `hybrid`', async (t) => {
+  const server = await startServer(t, { features: ['chatCompletions'] })
+  const hybrid = (value: object | null) => ({ searchParameters: { hybrid: value } })
+  const refused = { method: 'PATCH', path: `${path}/chat`, code: 'invalid_settings_index_chat' }
+  await checkRefusals(t, server, [
+    { ...refused, body: hybrid({}), names: '.searchParameters.hybrid' },
+    { ...refused, body: hybrid({ semanticRatio: 0.3 }) },
+    { ...refused, body: hybrid({ embedder: null }) },
+    { ...refused, body: hybrid({ embedder: 'e', semanticRatio: 2 }) },
+  ])
+  await server.settle(t, server.patch(`${path}/chat`, hybrid({ embedder: 'e' })))
+  const { body } = await server.get(`${path}/chat`)
+  t.deepEqual(body.searchParameters, { hybrid: { embedder: 'e', semanticRatio: 0.5 } })
+  await server.settle(t, server.patch(`${path}/chat`, hybrid(null)))
+  t.deepEqual((await server.get(`${path}/chat`)).body.searchParameters, {})
+})

@@ -225,7 +225,10 @@ export const chat = named(
     documentTemplate: string,
     documentTemplateMaxBytes: chatTemplateBytes,
     searchParameters: partial(chatCode, {
-      hybrid: partial(chatCode, { embedder: string, semanticRatio: unitInterval }),
+      hybrid: shape({
+        embedder: required(string, chatCode),
+        semanticRatio: defaulted(unitInterval, 0.5, chatCode),
+      }),
       limit: integer(),
       sort: strings,
       distinct: string,
