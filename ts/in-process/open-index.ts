@@ -8,6 +8,7 @@ import { ApiError } from '../errors/index.js'
 import { reindexing } from '../instance/index.js'
 import {
   type AlsoRead,
+  creationBody,
   DisconnectSignal,
   defaultJsonLimits,
   deletionBody,
@@ -24,6 +25,7 @@ import {
   fieldsBody,
   listedDocuments,
   listedFields,
+  optional,
   type Reading,
   readBody,
   readIndex,
@@ -35,6 +37,8 @@ import {
   shape,
   similar,
   similarFields,
+  string,
+  updateBody,
 } from '../operations/index.js'
 import {
   parsedSettings,
@@ -54,6 +58,7 @@ const searchBody = shape(searchFields)
 const explainBody = shape(explainFields)
 const similarBody = shape(similarFields)
 const documentsBody = shape(documentFields)
+const uploadOptions = shape({ primaryKey: optional(string, 'invalid_index_primary_key') })
 
 const isList = (which: readonly unknown[] | object): which is readonly (string | number)[] =>
   Array.isArray(which)
@@ -82,8 +87,9 @@ export function openIndex(services: SearchServices, queue: OpenedTasks, uid: str
   async function add(
     documents: Iterable<object> | AsyncIterable<object>,
     method: 'replace' | 'update',
-    { primaryKey = null }: { readonly primaryKey?: string | null } = {},
+    options: object = {},
   ): Promise<TaskSummary> {
+    const { primaryKey } = readBody(jsonBytes(options), uploadOptions)
     const slot = await tasks.spool('ndjson')
     let content: TaskContent
     try {
@@ -192,21 +198,14 @@ export function openIndex(services: SearchServices, queue: OpenedTasks, uid: str
         const { numberOfDocuments, numberOfEmbeddings, fieldDistribution } = await engine.stats(id)
         return { numberOfDocuments, numberOfEmbeddings, fieldDistribution, isIndexing: tasks.isIndexing(uid) }
       }),
-    create: ({ primaryKey = null }: { readonly primaryKey?: string | null } = {}) =>
-      enqueue('indexCreation', { kind: 'indexCreation', primaryKey }),
-    async update({
-      primaryKey = null,
-      uid: newUid = null,
-    }: {
-      primaryKey?: string | null
-      uid?: string | null
-    }) {
+    async create(options = {}) {
+      const { primaryKey } = readBody(jsonBytes({ ...options, uid }), creationBody)
+      return enqueue('indexCreation', { kind: 'indexCreation', primaryKey })
+    },
+    async update(changes) {
+      const { primaryKey, uid: newUid } = readBody(jsonBytes(changes), updateBody)
       requireIndex(tasks, uid)
-      return enqueue('indexUpdate', {
-        kind: 'indexUpdate',
-        primaryKey,
-        newUid: newUid && requireIndexUid(newUid),
-      })
+      return enqueue('indexUpdate', { kind: 'indexUpdate', primaryKey, newUid })
     },
     compact: () => enqueue('indexCompaction', { kind: 'indexCompaction' }),
     reindex: () => {

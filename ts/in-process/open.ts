@@ -18,6 +18,7 @@ import {
   everyRight,
   exportBody,
   exportContent,
+  featuresBody,
   JsonText,
   localSearches,
   mergingOf,
@@ -26,10 +27,16 @@ import {
   readBody,
   requireFederable,
   requirePlain,
+  requireTaskFilter,
+  sentFeatures,
+  shape,
   swapContent,
   swapsBody,
+  taskFilter,
+  taskFilters,
+  taskListFields,
 } from '../operations/index.js'
-import type { BatchView, Page, Task, TaskContent, TaskFilter, TaskSummary, TaskType } from '../tasks/index.js'
+import type { BatchView, Page, Task, TaskContent, TaskSummary, TaskType } from '../tasks/index.js'
 import { moduleLog, openLog } from '../telemetry/index.js'
 import { exporterOver } from '../transfer/index.js'
 import { Calls } from './calls.js'
@@ -39,6 +46,9 @@ import { openIndex } from './open-index.js'
 import { requirePlace, withDefaults } from './options.js'
 import { indexWrites, instanceWrites, refusingWrites } from './read-only.js'
 import type { Index, OpenOptions, Siftd } from './types.js'
+
+const filterBody = shape(taskFilters)
+const listBody = shape(taskListFields)
 
 /**
  * Opens a data directory inside this process: with the same files, tasks and answers as the server.
@@ -133,11 +143,16 @@ async function openWith(
   const enqueue = (type: TaskType, content: TaskContent): Promise<TaskSummary> =>
     tasks.enqueue({ indexUid: null, type, content })
 
-  /** Returns the tasks that a filter matches now, and its text for the details of the new task. */
-  const matched = async (filter: TaskFilter) => ({
-    query: JSON.stringify(filter),
-    tasks: await tasks.match(filter),
-  })
+  /**
+   * Returns the tasks that a filter matches now, and its text for the details of the new task.
+   * @throws ApiError `missing_task_filters`, or the code of a filter
+   */
+  const matched = async (filter: object = {}) => {
+    const wanted = readBody(jsonBytes(filter), filterBody)
+    const given = Object.entries(wanted).filter(([, value]) => value !== null)
+    requireTaskFilter(Object.fromEntries(given), 'all five `statuses` mean all tasks')
+    return { query: JSON.stringify(filter), tasks: await tasks.match(taskFilter(wanted, null)) }
+  }
 
   const multiSearch = async (request: object): Promise<unknown> => {
     const { queries, federation } = readBody(jsonBytes(request), multiSearchBody)
@@ -175,8 +190,9 @@ async function openWith(
       calls.guard(checked(openIndex(services, queue, uid), indexWrites)) as unknown as Index<T>,
     indexes: () => tasks.indexes(),
     multiSearch: multiSearch as Siftd['multiSearch'],
-    async tasks({ limit = 20, from, reverse = false, ...filter } = {}) {
-      const page: Page<Task> = await tasks.list(filter, { limit, from: from ?? null, reverse })
+    async tasks(options = {}) {
+      const wanted = readBody(jsonBytes(options), listBody)
+      const page: Page<Task> = await tasks.list(taskFilter(wanted, null), wanted)
       return { ...page, results: page.results.map(withParsedDetails) }
     },
     async task(taskUid) {
@@ -189,8 +205,9 @@ async function openWith(
     async deleteTasks(filter) {
       return enqueue('taskDeletion', { kind: 'taskDeletion', ...(await matched(filter)) })
     },
-    async batches({ limit = 20, from, reverse = false, ...filter } = {}) {
-      const page: Page<BatchView> = await tasks.batches(filter, { limit, from: from ?? null, reverse })
+    async batches(options = {}) {
+      const wanted = readBody(jsonBytes(options), listBody)
+      const page: Page<BatchView> = await tasks.batches(taskFilter(wanted, null), wanted)
       return { ...page, results: page.results.map(withParsedDetails) }
     },
     async batch(batchUid) {
@@ -217,7 +234,8 @@ async function openWith(
     createDump: () => enqueue('dumpCreation', { kind: 'dumpCreation' }),
     createSnapshot: () => enqueue('snapshotCreation', { kind: 'snapshotCreation' }),
     features: () => features.flags,
-    updateFeatures: (changes) => features.patch(changes),
+    updateFeatures: async (changes) =>
+      features.patch(sentFeatures(readBody(jsonBytes(changes), featuresBody))),
   }
   return {
     ...calls.guard(checked(siftd, instanceWrites), ['index', 'indexes', 'features', 'onTaskChange']),

@@ -267,9 +267,9 @@ export interface Siftd extends AsyncDisposable {
   tasks(options?: TaskListOptions): Promise<Page<Task>>
   /** Returns null if there is no such task. */
   task(taskUid: number): Promise<Task | null>
-  /** Cancels unfinished tasks. */
+  /** Cancels unfinished tasks that match. @throws ApiError `missing_task_filters` if the filter has no value */
   cancelTasks(filter: Omit<TaskFilter, 'visibleIndexes'>): Promise<TaskSummary>
-  /** Deletes finished tasks. */
+  /** Deletes finished tasks that match. @throws ApiError `missing_task_filters` if the filter has no value */
   deleteTasks(filter: Omit<TaskFilter, 'visibleIndexes'>): Promise<TaskSummary>
   /** Returns batches, newest first. A batch is listed if the filter matches one of its tasks. */
   batches(options?: TaskListOptions): Promise<Page<BatchView>>

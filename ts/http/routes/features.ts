@@ -1,15 +1,10 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { type FeatureFlags, featureNames } from '../../instance/index.js'
-import { boolean, type Field, optional, shape } from '../../operations/index.js'
+import { featuresBody, sentFeatures } from '../../operations/index.js'
 import { flag, record, sendJson } from '../answers/index.js'
 import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
-
-const flags: Readonly<Record<string, Field<boolean | null>>> = Object.fromEntries(
-  featureNames.map((name) => [name, optional(boolean, 'bad_request')]),
-)
-const flagsBody = shape(flags)
 
 const answers = {
   200: record(Object.fromEntries(featureNames.map((name) => [name, flag])), [
@@ -30,7 +25,7 @@ const update = {
   url,
   summary: 'Switch experimental features on or off',
   actions: ['experimental.update'],
-  body: flagsBody,
+  body: featuresBody,
   answers,
 } as const
 
@@ -41,8 +36,7 @@ export const featureRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
   serve(app, services, get, ({ reply }) => sendJson(reply, shown(features.flags)))
 
   serve(app, services, update, async ({ request, reply, body }) => {
-    const given = Object.entries(body).filter((entry): entry is [string, boolean] => entry[1] !== null)
-    const changed = await features.patch(Object.fromEntries(given))
+    const changed = await features.patch(sentFeatures(body))
     recordUse(
       services,
       request,

@@ -3,19 +3,15 @@ import { matchesAny } from '../../auth/index.js'
 import type { Engine } from '../../engine/index.js'
 import { reindexing } from '../../instance/index.js'
 import {
+  creationBody,
   defaulted,
   fieldsBody,
-  immutable,
-  indexUid as indexUidType,
   integer,
   listedFields,
-  optional,
   readIndex,
-  required,
   requireIndex,
   requireIndexUid,
-  shape,
-  string,
+  updateBody,
 } from '../../operations/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import { field, index, pageOf, sendJson, indexStats as statsAnswer } from '../answers/index.js'
@@ -30,16 +26,6 @@ const listParameters = {
   offset: defaulted(integer(), 0, 'invalid_index_offset'),
   limit: defaulted(integer(), 20, 'invalid_index_limit'),
 }
-const creationBody = shape({
-  uid: required(indexUidType, 'invalid_index_uid', 'missing_index_uid'),
-  primaryKey: optional(string, 'invalid_index_primary_key'),
-})
-const updateBody = shape({
-  primaryKey: optional(string, 'invalid_index_primary_key'),
-  uid: optional(indexUidType, 'invalid_index_uid'),
-  createdAt: immutable('immutable_index_created_at'),
-  updatedAt: immutable('immutable_index_updated_at'),
-})
 
 const one = '/indexes/:indexUid'
 

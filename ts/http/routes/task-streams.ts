@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import { ApiError } from '../../errors/index.js'
-import { jsonOf } from '../../operations/index.js'
+import { jsonOf, taskFilter, taskListFields } from '../../operations/index.js'
 import type { Page, TaskChange, TaskFilter, TaskPaging } from '../../tasks/index.js'
 import { text } from '../answers/index.js'
 import { ChangeStream, type ChangesPage, eventOf, type ReadChanges, SharedReads } from '../following/index.js'
@@ -8,13 +8,12 @@ import { CHANGES_READ, STREAMS_OF_KEY_SHARE } from '../limits.js'
 import { type Call, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 import { sendEvents } from '../transport/index.js'
-import { listParameters, taskFilter } from './task-filters.js'
 
 const actions = ['tasks.get'] as const
 const stream = {
   method: 'GET',
   actions,
-  query: listParameters,
+  query: taskListFields,
   answers: { 200: text },
   answersAs: 'text/event-stream',
 } as const
@@ -67,7 +66,7 @@ export const taskStreamRoutes: FastifyPluginAsync<RouteServices> = async (app, s
     }),
   )
 
-  function follow(call: Call<typeof listParameters, undefined>, kind: StreamKind): FastifyReply {
+  function follow(call: Call<typeof taskListFields, undefined>, kind: StreamKind): FastifyReply {
     features.require('tasksStreamingRoute', 'streaming tasks and batches')
     const { reply, access } = call
     requireStreamSlot(access.holder)
@@ -104,7 +103,7 @@ export const taskStreamRoutes: FastifyPluginAsync<RouteServices> = async (app, s
 
   /** Reads changes while the feature is on and the key of the request may see tasks. */
   function reader(
-    { request, query }: Call<typeof listParameters, undefined>,
+    { request, query }: Call<typeof taskListFields, undefined>,
     { own, list, makesProgress }: StreamKind,
   ): ReadChanges {
     const { authorization } = request.headers

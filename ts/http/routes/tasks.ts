@@ -1,7 +1,15 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors/index.js'
-import { JsonText, jsonOf, u32, type Values } from '../../operations/index.js'
+import {
+  JsonText,
+  jsonOf,
+  requireTaskFilter,
+  taskFilter,
+  taskFilters,
+  taskListFields,
+  u32,
+} from '../../operations/index.js'
 import type { Page } from '../../tasks/index.js'
 import { batch, compaction, pageFrom, sendJson, sendJsonBytes, task, text } from '../answers/index.js'
 import { gathered, mergedByUid, passFiltered } from '../cells/index.js'
@@ -12,7 +20,8 @@ import { learnTask } from '../replicas/index.js'
 import type { RouteServices } from '../route-services.js'
 import { closeIfUnread } from '../transport/index.js'
 import { humanSize } from '../views/index.js'
-import { filters, listParameters, taskFilter } from './task-filters.js'
+
+const ALL_TASKS = '`uids=*` means all tasks'
 
 /** Tasks and the batches that ran them. */
 export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
@@ -25,7 +34,7 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       url: '/tasks',
       summary: 'List tasks, newest first',
       actions: ['tasks.get'],
-      query: listParameters,
+      query: taskListFields,
       answers: { 200: pageFrom(task) },
     },
     async ({ request, reply, access: { visibleIndexes }, query }) => {
@@ -91,12 +100,12 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       url: '/tasks/cancel',
       summary: 'Cancel unfinished tasks',
       actions: ['tasks.cancel'],
-      query: filters,
+      query: taskFilters,
       acceptedAs: 200,
     },
     async (call) => {
       recordUse(services, call.request, 'tasksCanceled', taskFacts(call.query))
-      requireFilter(call.query)
+      requireTaskFilter(call.query, ALL_TASKS)
       if (await passFiltered(call.request, call.reply, cells, call.query)) return { passed: call.reply }
       const content = { kind: 'taskCancelation', ...(await matched(call)) } as const
       return tasks.enqueue({ indexUid: null, type: 'taskCancelation', content })
@@ -111,12 +120,12 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       url: '/tasks',
       summary: 'Delete finished tasks',
       actions: ['tasks.delete'],
-      query: filters,
+      query: taskFilters,
       acceptedAs: 200,
     },
     async (call) => {
       recordUse(services, call.request, 'tasksDeleted', taskFacts(call.query))
-      requireFilter(call.query)
+      requireTaskFilter(call.query, ALL_TASKS)
       if (await passFiltered(call.request, call.reply, cells, call.query)) return { passed: call.reply }
       const content = { kind: 'taskDeletion', ...(await matched(call)) } as const
       return tasks.enqueue({ indexUid: null, type: 'taskDeletion', content })
@@ -159,7 +168,7 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       url: '/batches',
       summary: 'List batches, newest first',
       actions: ['tasks.get'],
-      query: listParameters,
+      query: taskListFields,
       answers: { 200: pageFrom(batch) },
     },
     async ({ request, reply, access: { visibleIndexes }, query }) => {
@@ -208,20 +217,10 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
     request,
     access,
     query,
-  }: Call<typeof filters, undefined>): Promise<{ query: string; tasks: readonly number[] }> {
+  }: Call<typeof taskFilters, undefined>): Promise<{ query: string; tasks: readonly number[] }> {
     const uids = await tasks.match(taskFilter(query, access.visibleIndexes))
     return { query: `?${rawQuery(request)}`, tasks: uids }
   }
-}
-
-/** @throws ApiError `missing_task_filters` */
-function requireFilter(query: Values<typeof filters>): void {
-  if (Object.values(query).some((value) => value !== undefined)) return
-  const names = Object.keys(filters).map((name) => `\`${name}\``)
-  throw new ApiError(
-    'missing_task_filters',
-    `at least one filter must be given, of: ${names.join(', ')}; \`uids=*\` means all tasks`,
-  )
 }
 
 /** Returns a page as JSON. Long details of its tasks or batches are JSON text already. */

@@ -5,13 +5,11 @@ import {
   FILTER_LEVELS_MAX,
   integer,
   isNestedBeyond,
-  type JsonNode,
   list,
   refined,
   shortInteger,
   string,
   type Type,
-  toText,
   toValue,
   U32_MAX,
   wrongType,
@@ -182,7 +180,9 @@ export function dateBound(kind: 'before' | 'after'): Type<string | null> {
   return {
     expected: 'a date',
     schema: { type: 'string' },
-    json: (node: JsonNode, at) => dateBound(kind).text(toText(node), at),
+    json(node, at) {
+      return this.text(string.json(node, at), at)
+    },
     text(text, at) {
       if (text === '*') return null
       const day = /^\d{4}-\d\d-\d\d$/.test(text) ? dayStart(text) : null
