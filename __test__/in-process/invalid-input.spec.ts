@@ -69,3 +69,11 @@ test('tasks are listed by day, by date and regardless of case', async (t) => {
   t.is(await total({ uids: null }), 1)
   t.is(await total({ uids: [] }), 0)
 })
+
+test('a reset of settings does not create the index', async (t) => {
+  const siftd = await opened(t)
+  const { taskUid } = await siftd.index('films').resetSettings()
+  const task = await siftd.waitForTask(taskUid)
+  t.is(task.error?.code, 'index_not_found')
+  t.deepEqual(siftd.indexes(), [])
+})

@@ -186,7 +186,7 @@ export function openIndex(services: SearchServices, queue: OpenedTasks, uid: str
         kind: 'settings',
         ...updateOf(resetAllSettings()),
         isReset: true,
-        mayCreateIndex: true,
+        mayCreateIndex: false,
       }),
     settings: () =>
       read(async ({ id }) => {
