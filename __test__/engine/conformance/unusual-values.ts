@@ -166,6 +166,37 @@ export function unusualValues(tested: TestedEngine): void {
     t.deepEqual(await ids(engine, { distinct: 'v' }), [1, 3, 4, 5, 6])
   })
 
+  claim('characters without a word of their own cut texts alike in both engines', async (t, engine) => {
+    await engine.put(
+      'things',
+      { id: 1, v: 'copper \u0301 pot' },
+      { id: 2, v: 'tin\u0000pot' },
+      { id: 3, v: 'lead\u0085pot' },
+      { id: 4, v: 'white \ufeff' },
+      { id: 5, v: 'zincԱբ' },
+      { id: 6, v: 'iron\u0374pot' },
+      { id: 7, v: 'ދިވެހި' },
+      { id: 8, v: '𠮷𠮷' },
+    )
+    for (const [q, found] of [
+      // A word of marks or control characters takes no position.
+      ['"copper pot"', [1]],
+      ['"tin pot"', [2]],
+      // U+0085 is white space and U+FEFF is not.
+      ['"leadpot"', []],
+      ['\ufeff', [4]],
+      // Armenian does not end a Latin word; Greek does, and so does any character of a Greek block.
+      ['"zinc"', []],
+      ['"ԱԲ"', []],
+      ['"iron"', [6]],
+      // Thaana is handled as Arabic: without marks.
+      ['"ދވހ"', [7]],
+      // These Chinese characters are outside the blocks that are cut.
+      ['"𠮷"', []],
+    ] as const)
+      t.deepEqual(await engine.idsFor('things', q), [...found], q)
+  })
+
   claim('without a word dictionary, Korean is cut at blanks only', async (t, engine) => {
     await engine.put('things', { id: 'a', v: '2024년 1월' }, { id: 'b', v: '2024' }, { id: 'c', v: '💡한' })
     for (const [q, found] of [

@@ -17,7 +17,7 @@ export interface Writing {
   readonly language: string | null
 }
 
-const CONTROLS = /[\p{Cc}](?<!\s)/gu
+const CONTROLS = /(?!\p{White_Space})\p{Cc}/gu
 const MARKS = /\p{Mn}/gu
 const SWEDISH = /[aAoO]\u0308|[aA]\u030a/g
 const MARKLESS: ReadonlySet<number> = new Set([LATIN, GREEK, HEBREW, ARABIC, THAI])

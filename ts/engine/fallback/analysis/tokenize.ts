@@ -8,7 +8,7 @@
  */
 import { arabicLanguage } from './arabic-languages.js'
 import { decomposed, folded, type Writing } from './normalise.js'
-import { ARABIC, CJ, HANGUL, KHMER, LATIN, OTHER, scriptOf, THAI } from './scripts.js'
+import { ARABIC, ARMENIAN, CJ, HANGUL, isArmenian, KHMER, LATIN, OTHER, scriptOf, THAI } from './scripts.js'
 import { segments } from './segment.js'
 import { HARD_SEPARATOR, Separators, SOFT } from './separators.js'
 import type { Dictionaries } from './words/index.js'
@@ -75,7 +75,7 @@ export class Tokenizer {
 
   /**
    * @param locales possible languages of the text, empty for no restriction
-   * @param wordsMax maximum number of words, including stop words; the rest of the text is ignored
+   * @param wordsMax maximum number of words that are not empty, including stop words; the rest of the text is ignored
    */
   tokenize(text: string, locales: readonly string[], wordsMax = Number.POSITIVE_INFINITY): Token[] {
     const state: TokenizerState = { tokens: [], wordsLeft: wordsMax }
@@ -138,7 +138,7 @@ export class Tokenizer {
   private add(text: string, start: number, end: number, writing: Writing, state: TokenizerState): void {
     const token = this.token(text, start, end, writing)
     state.tokens.push(token)
-    if (token.kind === WORD || token.kind === STOP_WORD) state.wordsLeft--
+    if ((token.kind === WORD || token.kind === STOP_WORD) && token.word !== '') state.wordsLeft--
   }
 
   private token(text: string, start: number, end: number, writing: Writing): Token {
@@ -177,15 +177,19 @@ const asciiScript = (text: string): number => (/[A-Za-z]/.test(text) ? LATIN : O
 /** Returns the longest run of a single script from `start`; characters without a script join any run. */
 function runFrom(text: string, start: number): { script: number; end: number } {
   let script = OTHER
+  let [scripted, armenian] = [0, 0]
   let at = start
   while (at < text.length) {
     const codePoint = text.codePointAt(at)!
     const here = scriptOf(codePoint)
     if (here !== OTHER && script !== OTHER && here !== script) break
-    if (here !== OTHER) script = here
+    if (here !== OTHER) {
+      script = here
+      scripted++
+    } else if (isArmenian(codePoint)) armenian++
     at += codePoint > 0xffff ? 2 : 1
   }
-  return { script, end: at }
+  return { script: armenian > scripted ? ARMENIAN : script, end: at }
 }
 
 /** Language of a run, if it affects tokenizing. Source: search §2.1. */

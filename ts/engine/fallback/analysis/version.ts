@@ -11,10 +11,10 @@ export const analysisVersion: AnalysisVersion = {
   chinese: 'jieba-wasm 2.4.0',
   japanese: `ICU ${icu}`,
   korean: 'none',
-  normaliser: 'siftd 1',
+  normaliser: 'siftd 2',
   // The order of our own steps, such as those for Arabic.
   rules: '1',
-  segmenter: 'siftd 1',
+  segmenter: 'siftd 2',
   stemmer: 'Snowball 3.0.1',
   thaiAndKhmer: 'charabia 0.9.9',
   unicode,

@@ -9,7 +9,7 @@
  */
 import type { IndexSettings } from '../../../settings/index.js'
 import { HARD, STOP_WORD, type Tokenizer, WORD } from '../analysis/tokenize.js'
-import { visitLeaves } from '../fields/flatten.js'
+import { trimmed, visitLeaves } from '../fields/flatten.js'
 import { localesOf, searchWeight } from '../fields/rules.js'
 import { LENGTH_COUNTED_MAX, POSITIONS_MAX, WORD_BYTES_MAX } from '../limits.js'
 import type { JsonObject } from '../store/json.js'
@@ -81,17 +81,19 @@ export class TextWriter {
         if (kind === HARD) hard = true
         continue
       }
+      // Only marks or control characters: takes no position.
+      if (word === '') continue
       if (!first) position += hard ? STEP : 1
       first = false
       hard = false
       if (position >= POSITIONS_MAX) return
-      const trimmed = word.trim()
+      const stored = trimmed(word)
       if (
         kind === WORD &&
-        trimmed !== '' &&
-        (word.length <= 62 || Buffer.byteLength(word) <= WORD_BYTES_MAX)
+        stored !== '' &&
+        (stored.length <= 62 || Buffer.byteLength(stored) <= WORD_BYTES_MAX)
       ) {
-        sink(trimmed, field.id, position)
+        sink(stored, field.id, position)
         field.words++
         field.counter = position
       }

@@ -10,6 +10,7 @@ import { EngineError } from '../../engine-error.js'
 import { searchedText } from '../../query-text.js'
 import type { FilterValue, ForeignKey, MatchingStrategy } from '../../requests.js'
 import { stopWordsOf } from '../analysis/stop-words.js'
+import { trimmed } from '../fields/flatten.js'
 import { localesOf, searchWeight } from '../fields/rules.js'
 import {
   documentsMatching,
@@ -111,7 +112,7 @@ export function findCandidates(index: OpenIndex, request: CandidateRequest): Can
   const resolver = new TermResolver(data, cache, searched)
   const locales = request.locales ?? queryLocales(index, searched)
   const text = searchedText(request.q ?? '')
-  const tokens = text.trim() === '' ? [] : data.tokenizer.tokenize(text, locales, QUERY_TOKENS_MAX)
+  const tokens = trimmed(text) === '' ? [] : data.tokenizer.tokenize(text, locales, QUERY_TOKENS_MAX)
   const strategy = strategyOf(index, request)
   const termsMax = strategy === 'any' ? ANY_TERMS_MAX : QUERY_TERMS_MAX
   const parsed = parseQuery(tokens, {

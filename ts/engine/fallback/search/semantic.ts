@@ -10,6 +10,7 @@
  */
 import { EngineError } from '../../engine-error.js'
 import type { SearchRequest } from '../../requests.js'
+import { trimmed } from '../fields/flatten.js'
 import type { OpenIndex } from '../open-index.js'
 import { type RankingRule, vectorRule } from '../ranking/index.js'
 import { floatText } from '../store/json.js'
@@ -25,7 +26,7 @@ type SearchKind =
 type HybridRequest = Pick<SearchRequest, 'indexUid' | 'q' | 'hybrid' | 'vector'>
 
 export function kindOf(index: OpenIndex, { indexUid, q, hybrid, vector }: HybridRequest): SearchKind {
-  const blank = q === null || q.trim() === ''
+  const blank = q === null || trimmed(q) === ''
   if (hybrid === null || hybrid.semanticRatio === 0 || (blank && vector === null))
     return { kind: 'keyword', missingRatio: null }
   const embedder = embedderNamed(index, hybrid.embedder, 'invalid_search_embedder', indexUid)
