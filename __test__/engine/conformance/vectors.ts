@@ -1,10 +1,12 @@
 /** Vectors of documents over commits and restarts. */
-import type { TestEngine } from '../../support/engine.js'
+import { encodeRequest } from '../../../ts/engine/encoding.js'
+import type { SearchAnswer, TestEngine } from '../../support/engine.js'
 import type { TestedEngine } from '../../support/engines.js'
 import { claimsOf } from './claims.js'
 
 const index = 'pts'
 const embedders = { v: { source: 'userProvided', dimensions: 2 } }
+const features = { containsFilter: false, legacySearch: false, multimodal: false, foreignKeys: false }
 
 export function vectors(tested: TestedEngine): void {
   const claim = claimsOf(tested)
@@ -88,5 +90,50 @@ export function vectors(tested: TestedEngine): void {
     t.deepEqual(await vectorsOf(engine, 'c'), [[9, 9]])
     t.is((await engine.engine.stats(index)).numberOfEmbeddings, 1)
     t.deepEqual(await engine.engine.verify(index), [])
+  })
+
+  const similarTo = async (engine: TestEngine, id: string, threshold: number | null) => {
+    const request = {
+      ...{ id, embedder: 'v', indexUid: index, offset: 0, limit: 20, rankingScoreThreshold: threshold },
+      ...{ visible: null, filter: null, attributesToRetrieve: ['id'], retrieveVectors: false, features },
+      ...{ showRankingScore: false, showRankingScoreDetails: true, showPerformanceDetails: false },
+    }
+    const { body } = await engine.engine.similar(index, encodeRequest(request))
+    const { hits, estimatedTotalHits } = JSON.parse(Buffer.from(body).toString()) as SearchAnswer
+    return { ids: hits.map(({ id }) => id), total: estimatedTotalHits, hits }
+  }
+
+  for (const rankingRules of [['n:asc', 'words', 'exactness'], ['n:asc']])
+    claim(`similar documents are ordered by similarity alone, not by ${rankingRules}`, async (t, engine) => {
+      await engine.configure(index, { embedders, rankingRules })
+      await engine.put(
+        index,
+        { id: 'a', n: 1, _vectors: { v: [1, 0] } },
+        { id: 'b', n: 2, _vectors: { v: [0, 1] } },
+        { id: 'c', n: 3, _vectors: { v: [4, 1] } },
+      )
+      const { ids, hits } = await similarTo(engine, 'a', null)
+      t.deepEqual(ids, ['c', 'b'])
+      t.deepEqual(hits[1]!._rankingScoreDetails, { vectorSort: { order: 0, similarity: 0.5 } })
+    })
+
+  claim('a threshold reduces the total of similar documents if some are below it', async (t, engine) => {
+    await engine.configure(index, { embedders })
+    await engine.put(
+      index,
+      { id: 'a', _vectors: { v: [1, 0] } },
+      { id: 'b', _vectors: { v: [0, 1] } },
+      { id: 'c', _vectors: { v: null } },
+    )
+    for (const [threshold, ids, total] of [
+      [null, ['b'], 2],
+      [0, ['b'], 2],
+      [0.5, ['b'], 1],
+      [0.9, [], 0],
+    ] as const)
+      t.like(await similarTo(engine, 'a', threshold), { ids, total }, `${threshold}`)
+    await engine.outcome(index, { kind: 'deleteByIds', ids: ['b'] })
+    // No other document has vectors, so no document is ranked.
+    t.like(await similarTo(engine, 'a', 0.5), { ids: [], total: 1 })
   })
 }

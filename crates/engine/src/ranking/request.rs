@@ -36,6 +36,8 @@ pub struct RankRequest<'a> {
     pub exhaustive: bool,
     /// Compares vectors instead of words; `q` is ignored then.
     pub vector: Option<Arc<Nearest>>,
+    /// Ranks by `vector` alone, whatever the ranking rules of the settings are.
+    pub only_by_vector: bool,
     /// When to stop ranking; the remaining documents come in docid order.
     pub deadline: Deadline,
     /// True if the caller reads [`super::RankedHit::scores`]; otherwise they may be incomplete.

@@ -80,6 +80,7 @@ pub fn warm_up_words(snapshot: &Snapshot, analyzer: &Analyzer, deadline: &Deadli
             wanted: PAGE,
             exhaustive: false,
             vector: None,
+            only_by_vector: false,
             deadline: deadline.clone(),
             scored: false,
         };

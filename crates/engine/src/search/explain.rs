@@ -84,6 +84,7 @@ fn words(
         wanted: 0,
         exhaustive: false,
         vector: None,
+        only_by_vector: false,
         deadline: search_deadline.deadline(snapshot),
         scored: false,
     };

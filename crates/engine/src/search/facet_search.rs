@@ -125,6 +125,7 @@ pub fn facet_search(
             wanted,
             exhaustive: request.exhaustive_facet_count,
             vector: None,
+            only_by_vector: false,
             deadline: search_deadline.deadline(snapshot),
             scored: scaling.needs_scores(),
         },

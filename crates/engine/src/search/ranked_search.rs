@@ -153,6 +153,7 @@ pub(super) fn rank_search(
         wanted,
         exhaustive,
         vector: None,
+        only_by_vector: false,
         deadline: search_deadline.deadline(snapshot),
         // Hits by words and hits by vectors are merged by their scores.
         scored: scored

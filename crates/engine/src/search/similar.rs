@@ -120,6 +120,8 @@ fn nearest(
     let mut total = universe.len();
     let embedded = set.map(|set| &*universe & &set.flags().embedded).unwrap_or_default();
     let threshold = request.ranking_score_threshold;
+    // Every document reaches 0, also one without vectors.
+    let restricts = threshold.is_some_and(|least| least > 0.0);
     let within = request.offset.saturating_add(request.limit);
     let ask = RankRequest {
         q: None,
@@ -132,15 +134,16 @@ fn nearest(
         distinct: None,
         threshold,
         // Only ranking shows which documents reach a threshold, so with a threshold all are ranked.
-        wanted: if threshold.is_some() { usize::MAX } else { within },
+        wanted: if restricts { usize::MAX } else { within },
         exhaustive: false,
         vector: Some(Arc::new(Nearest::new(index, embedder, &vectors))),
+        only_by_vector: true,
         deadline: SearchDeadline::from(started).deadline(snapshot),
         scored: true,
     };
     let found_any = !ask.universe.is_empty();
     let ranked = rank(snapshot, &*analyzer(snapshot)?, &ask)?;
-    if threshold.is_some() && found_any {
+    if restricts && found_any {
         total = ranked.hits.len() as u64;
     }
     Ok((ranked, total))

@@ -87,7 +87,7 @@ function nearest(
   })
   // The threshold is only checked for ranked documents, so with a threshold all documents are ranked.
   const total =
-    threshold === null
+    threshold === null || !docids.some((docid) => set!.count(docid) > 0)
       ? docids.length
       : bucketSort({
           docids,

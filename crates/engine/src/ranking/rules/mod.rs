@@ -31,6 +31,9 @@ pub(super) fn of_search<'a>(
     resolver: Option<&'a TermResolver<'a>>,
     graph: &'a QueryGraph,
 ) -> Vec<RuleSpec<'a>> {
+    if let Some(nearest) = request.vector.as_deref().filter(|_| request.only_by_vector) {
+        return vec![by_vectors(request, nearest)];
+    }
     let mut rules: Vec<RuleSpec<'a>> = Vec::new();
     for name in &snapshot.settings().ranking_rules {
         let specs = match (request.vector.as_deref(), resolver) {

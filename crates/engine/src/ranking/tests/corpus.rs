@@ -158,6 +158,7 @@ impl Corpus {
             wanted: ask.limit,
             exhaustive: ask.exhaustive,
             vector: None,
+            only_by_vector: false,
             deadline: Instant::now().into(),
             scored: true,
         };

@@ -136,6 +136,7 @@ fn search(corpus: &Corpus, request: &Value) -> crate::ranking::Ranked {
         wanted: number("offset", 0) + number("limit", 20),
         exhaustive: false,
         vector: None,
+        only_by_vector: false,
         deadline: (Instant::now() + Duration::from_secs(60)).into(),
         scored: true,
     })
