@@ -127,6 +127,19 @@ export function federation(tested: TestedEngine): void {
     },
   )
 
+  withTwoIndexes(
+    'federated hits without vectors count as semantic in a search by vector',
+    async (t, engine) => {
+      const embedders = { v: { source: 'userProvided', dimensions: 2 } }
+      await engine.put('left', { id: 1, _vectors: { v: [1, 0] } }, { id: 2, _vectors: { v: null } })
+      await engine.configure('left', { embedders })
+      const byVector = left('', { hybrid: { embedder: 'v', semanticRatio: 1 }, vector: [1, 0] })
+      const answer = await federated(engine, [byVector, right('tin')])
+      t.is(answer.hits.length, 3)
+      t.is(answer.semanticHitCount, 2)
+    },
+  )
+
   withTwoIndexes('a higher weight moves the hits of its query up', async (t, engine) => {
     const [index, bytes] = right('copper')
     const answer = await federated(engine, [left('copper'), [index, bytes, 5]])

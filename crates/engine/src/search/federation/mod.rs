@@ -219,9 +219,8 @@ fn facts_of(queries: &[Query], page: &[Candidate]) -> Facts {
         facts.terms = facts.terms.max(one.terms);
         facts.semantic_hits = facts.semantic_hits.or(one.semantic_hits.map(|_| 0));
     }
-    let by_vector = |hit: &RankedHit| {
-        hit.scores.iter().any(|detail| matches!(detail, ScoreDetail::Vector { similarity: Some(_) }))
-    };
+    let by_vector =
+        |hit: &RankedHit| hit.scores.iter().any(|detail| matches!(detail, ScoreDetail::Vector { .. }));
     facts.semantic_hits =
         facts.semantic_hits.map(|_| page.iter().filter(|candidate| by_vector(candidate.hit)).count());
     facts
