@@ -6,6 +6,8 @@ import { claimsOf } from './claims.js'
 const ids = async (engine: TestEngine, body: SearchBody): Promise<unknown[]> =>
   (await engine.search('things', { q: '', ...body })).hits.map(({ id }) => id)
 
+const filterable = { facetSearch: true, filter: { equality: true, comparison: true } }
+
 export function unusualValues(tested: TestedEngine): void {
   const claim = claimsOf(tested)
 
@@ -195,6 +197,25 @@ export function unusualValues(tested: TestedEngine): void {
       ['"𠮷"', []],
     ] as const)
       t.deepEqual(await engine.idsFor('things', q), [...found], q)
+  })
+
+  claim('facets show no value of `_vectors`, and none at all if their maximum is 0', async (t, engine) => {
+    for (const [maxValuesPerFacet, order, kinds] of [
+      [0, 'count', {}],
+      [0, 'alpha', {}],
+      [1, 'count', { k29: 1 }],
+      [1, 'alpha', { k00: 1 }],
+    ] as const) {
+      await engine.configure('things', {
+        filterableAttributes: [{ attributePatterns: ['*'], features: filterable }],
+        faceting: { maxValuesPerFacet, sortFacetValuesBy: { '*': order } },
+      })
+      const kind = (id: number): string => `k${String(id).padStart(2, '0')}`
+      const documents = Array.from({ length: 30 }, (_, id) => ({ id, kind: kind(id), _vectors: { e: [1] } }))
+      await engine.outcome('things', await engine.upload(documents, { primaryKey: 'id' }))
+      const { facetDistribution } = await engine.search('things', { facets: ['k*', '_*'] })
+      t.deepEqual(facetDistribution, { kind: kinds }, `${maxValuesPerFacet} by ${order}`)
+    }
   })
 
   claim('without a word dictionary, Korean is cut at blanks only', async (t, engine) => {

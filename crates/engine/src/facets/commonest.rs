@@ -66,12 +66,11 @@ impl GroupCounts {
             }
         }
         let mut values = Vec::new();
-        while let Some((_, Reverse(level), group)) = heap.pop() {
+        while values.len() < max
+            && let Some((_, Reverse(level), group)) = heap.pop()
+        {
             if level == 0 {
                 values.push(group);
-                if values.len() >= max {
-                    break;
-                }
                 continue;
             }
             let first = group << GROUP_BITS;

@@ -110,6 +110,18 @@ fn colours() -> Vec<Json> {
 }
 
 #[test]
+fn facets_have_at_most_as_many_values_as_asked_for() {
+    // Enough values for groups.
+    let documents: Vec<Json> = (0..30).map(|at| json!({"c": format!("v{at:02}"), "n": at})).collect();
+    let columns = columns(&[&documents]);
+    for order in [FacetOrder::Alpha, FacetOrder::Count] {
+        for (path, max) in [("c", 0), ("n", 0), ("c", 1), ("n", 1), ("c", 29), ("n", 100)] {
+            assert_eq!(counted(&columns, path, order, max).len(), max.min(30), "{path} {max}");
+        }
+    }
+}
+
+#[test]
 fn facets_count_documents_under_the_first_spelling() {
     for cut in 0..8 {
         let documents = colours();

@@ -47,6 +47,7 @@ export function customRule(rule: string): { readonly field: string; readonly asc
 /** Returns true if the field needs a column. Fields nested in reserved fields have no values. */
 export function needsColumn(settings: IndexSettings, path: string): boolean {
   if (RESERVED.some((reserved) => path.length > reserved.length && covers(reserved, path))) return false
+  if (path === '_vectors') return false
   return (
     filterFeatures(settings, path) !== null ||
     isSortable(settings, path) ||
