@@ -63,6 +63,23 @@ export function facetSearch(tested: TestedEngine): void {
     t.deepEqual(await count({ filter, exhaustiveFacetCount: true }), ['x 30'])
   })
 
+  claim('facet search orders equal counts by groups of four, as facets do', async (t, engine) => {
+    const faceting = { sortFacetValuesBy: { '*': 'count' } } as const
+    await engine.configure('things', { filterableAttributes: ['id', 'c'], faceting })
+    const documents = Array.from({ length: 20 }, (_, id) => ({ id, c: `v${id + 20}` }))
+    await engine.outcome('things', await engine.upload(documents, { primaryKey: 'id' }))
+    // The neighbours of v25: v24, v26 and v27.
+    const filter = 'id NOT IN [4, 6, 7]'
+    const last = ['v21', 'v20', 'v25']
+    const { facetDistribution } = await engine.search('things', { filter, facets: ['c'] })
+    t.deepEqual(Object.keys(facetDistribution!.c!).slice(-3), last)
+    const rest = { facetName: 'c', facetQuery: null, exhaustiveFacetCount: false }
+    const body = Buffer.from(JSON.stringify({ ...completeRequest({ filter }), ...rest }))
+    const answer = Buffer.from((await engine.engine.facetSearch('things', body)).body).toString()
+    const { facetHits } = JSON.parse(answer) as { facetHits: { value: string }[] }
+    t.deepEqual(facetHits.map(({ value }) => value).slice(-3), last)
+  })
+
   claim(
     'a facet query is normalised by its own locales, facet values by those of their field',
     async (t, engine) => {

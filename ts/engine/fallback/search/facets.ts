@@ -104,8 +104,7 @@ export function facetParts(
     const column = columnOf(columns, field)!
     const order = facetOrder(settings.faceting.sortFacetValuesBy, field)
     const most = settings.faceting.maxValuesPerFacet
-    const counted = countFacet(column, docids, order, order === 'alpha' ? most : Number.POSITIVE_INFINITY)
-    const counts = order === 'alpha' ? counted : commonest(column, docids, counted, most)
+    const counts = countFacet(column, docids, order, most)
     distributions.push(bounds.counted(`${JSON.stringify(field)}:${countsJson(counts)}`))
     const range = statsOf(column, all)
     if (range !== null)
@@ -212,17 +211,12 @@ export function countFacet(
     const key = isNumber ? numberKey(column.numbers[group]!) : facetText(column.spelling[spelling[group]!]!)
     ;(isNumber ? numbers : strings).push({ group, key, isNumber, count: counts[group]! })
   }
+  if (order === 'count') return commonest(column, docids, [...numbers, ...strings], most)
   const ranks = column.ranks
   const byRank = (a: FacetCount, b: FacetCount): number => ranks[a.group]! - ranks[b.group]!
-  if (order === 'count') {
-    const byCount = (a: FacetCount, b: FacetCount): number => b.count - a.count || byRank(b, a)
-    numbers.sort(byCount)
-    strings.sort(byCount)
-  } else {
-    if (docids.length > MANY_CANDIDATES) numbers.sort(byRank)
-    else numbers.sort((a, b) => compareUtf8(a.key, b.key))
-    strings.sort(byRank)
-  }
+  if (docids.length > MANY_CANDIDATES) numbers.sort(byRank)
+  else numbers.sort((a, b) => compareUtf8(a.key, b.key))
+  strings.sort(byRank)
   return shownOf(numbers, strings, most)
 }
 
