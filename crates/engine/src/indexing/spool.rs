@@ -108,7 +108,8 @@ impl Spool {
             Some(csv) => csv.document(bytes),
             None if bytes.first() != Some(&b'{') => {
                 let (line, column) = self.line_and_column(slice.start);
-                let reason = format!("a document must be an object at line {line} column {}", column + 1);
+                let kind = kind_of(bytes);
+                let reason = format!("expected an object, found {kind} at line {line} column {}", column + 1);
                 Err(malformed(self.format, &reason))
             }
             None => serde_json::from_slice(bytes).map_err(|error| self.malformed(slice.start, &error)),
@@ -231,6 +232,17 @@ trait OrMissing<T> {
 impl<T> OrMissing<T> for Option<T> {
     fn context_missing(self, context: &str) -> Result<T> {
         self.ok_or_else(|| Error::internal(context, "unexpected end of file"))
+    }
+}
+
+/// Names the kind of a JSON value that is not an object.
+fn kind_of(json: &[u8]) -> &'static str {
+    match json.first() {
+        Some(b'[') => "an array",
+        Some(b'"') => "a string",
+        Some(b't' | b'f') => "a boolean",
+        Some(b'n') => "null",
+        _ => "a number",
     }
 }
 
