@@ -120,6 +120,7 @@ const invalidSearches: readonly SearchBody[] = [
   { q: 'a', hybrid: { ...hybrid, embedder: 'none' } },
   { q: 'a', hybrid: { ...hybrid, semanticRatio: 1 } },
   { q: 'a', hybrid, vector: [1, 2, 3] },
+  { q: 'a', hybrid: { ...hybrid, semanticRatio: 1 }, vector: [1, 2], attributesToSearchOn: ['none'] },
 ]
 
 /** Settings of an index in which many names are invalid. */
@@ -144,7 +145,7 @@ const indexes: Readonly<Record<string, PartialSettings>> = {
   strict: strictSettings,
   'with hidden attributes': {
     ...strictSettings,
-    searchableAttributes: ['title', 'secret'],
+    searchableAttributes: ['title', 'secret', 'title.en'],
     displayedAttributes: ['title', 'n'],
   },
   'with hidden attributes only': { ...strictSettings, displayedAttributes: ['id'] },

@@ -68,9 +68,14 @@ fn ranking<T>(
         Some(_) => None,
         None => Some(Postings::open(snapshot, Arc::clone(&budget))?),
     };
-    let within = match &postings {
-        Some(postings) => searched_fields(postings, request.search_on)?,
-        None => None,
+    let within = match (&postings, request.search_on) {
+        (Some(postings), entries) => searched_fields(postings, entries)?,
+        // Vectors have no fields, but an unknown entry is still an error.
+        (None, Some(_)) => {
+            searched_fields(&Postings::open(snapshot, Arc::clone(&budget))?, request.search_on)?;
+            None
+        }
+        (None, None) => None,
     };
     let query = match &postings {
         Some(postings) => parse(postings, analyzer, request, within.as_deref()),

@@ -72,9 +72,7 @@ export function shownNames(
   { displayedAttributes }: IndexSettings,
   names: readonly string[],
 ): readonly string[] {
-  const shown = names.filter(
-    (name) => displayedAttributes.includes('*') || displayedAttributes.includes(name),
-  )
+  const shown = names.filter((name) => displayedAttributes.some((one) => one === '*' || covers(one, name)))
   const hidden = shown.length < names.length ? ['<..hidden-attributes>'] : []
   return [...[...new Set(shown)].sort(compareUtf8), ...hidden]
 }
