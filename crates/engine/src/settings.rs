@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::error::{Context, Result};
-use crate::fields::is_same_or_below;
 
 /// Complete settings of an index.
 #[derive(Debug, Clone, Deserialize)]
@@ -218,21 +217,6 @@ impl Settings {
     /// Returns true if all fields are searchable, in order of first appearance.
     pub fn searches_everything(&self) -> bool {
         self.searchable_attributes.iter().any(|name| name == "*")
-    }
-
-    /// Returns names of attributes for a message: ordered, each once. One placeholder stands for attributes that are
-    /// not displayed, because clients without access to the settings read messages too.
-    pub fn shown_names<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
-        let is_displayed = |name: &&str| {
-            self.displayed_attributes.iter().any(|one| one == "*" || is_same_or_below(one, name))
-        };
-        let (mut shown, hidden): (Vec<&str>, Vec<&str>) = names.into_iter().partition(is_displayed);
-        shown.sort_unstable();
-        shown.dedup();
-        if !hidden.is_empty() {
-            shown.push("<..hidden-attributes>");
-        }
-        shown
     }
 }
 

@@ -7,7 +7,7 @@ mod document_id;
 mod patterns;
 
 pub use document_id::{ID_BYTES_MAX, at_most, id_from, is_id, values_named};
-pub use patterns::{is_same_or_below, matches_pattern};
+pub use patterns::{is_same_or_below, matches_pattern, shown_names};
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The filter operations that the settings allow on a field.
 
-use crate::fields::{is_same_or_below, matches_pattern};
+use crate::fields::{is_same_or_below, matches_pattern, shown_names};
 use crate::settings::{FilterOperators, FilterableFeatures, FilterableRule, Settings};
 
 /// Features of a field that `filterableAttributes` lists by name.
@@ -51,7 +51,7 @@ fn describe(settings: &Settings, kind: &str, is_listed: impl Fn(&FilterableRule)
         FilterableRule::Field(name) => std::slice::from_ref(name),
         FilterableRule::Patterns { attribute_patterns, .. } => attribute_patterns,
     });
-    let names = settings.shown_names(names.map(String::as_str));
+    let names = shown_names(settings, names.map(String::as_str));
     if names.is_empty() {
         return format!("This index does not have configured {kind} attributes.");
     }

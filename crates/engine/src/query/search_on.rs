@@ -1,7 +1,7 @@
 //! Resolves `attributesToSearchOn` to fields.
 
 use crate::error::{Error, Result};
-use crate::fields::{FieldId, is_same_or_below, matches_pattern};
+use crate::fields::{FieldId, is_same_or_below, matches_pattern, shown_names};
 use crate::postings::Postings;
 use crate::settings::Settings;
 
@@ -44,7 +44,7 @@ pub(crate) fn fields(postings: &Postings, search_on: Option<&[String]>) -> Resul
 }
 
 fn unknown(entry: &str, settings: &Settings) -> Error {
-    let names = settings.shown_names(settings.searchable_attributes.iter().map(String::as_str));
+    let names = shown_names(settings, settings.searchable_attributes.iter().map(String::as_str));
     let message = format!(
         "Attribute `{entry}` is not searchable. Available searchable attributes are: `{}`.",
         names.join("`, `")

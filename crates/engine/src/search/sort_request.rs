@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::facets::GeoPoint;
-use crate::fields::is_same_or_below;
+use crate::fields::{is_same_or_below, shown_names};
 use crate::ranking::SortCriterion;
 use crate::settings::Settings;
 
@@ -77,6 +77,6 @@ fn describe_sortable(settings: &Settings) -> String {
     if sortable.is_empty() {
         return "This index does not have configured sortable attributes.".to_owned();
     }
-    let names = settings.shown_names(sortable.iter().map(String::as_str));
+    let names = shown_names(settings, sortable.iter().map(String::as_str));
     format!("Available sortable attributes are: `{}`.", names.join(", "))
 }
