@@ -154,7 +154,7 @@ for (const { name, needs } of chosenEngines) {
     const compared = await runCommand(['compare', ...sides, '--scores', file])
     t.is(compared.code, 0, compared.lines.join('\n'))
     t.deepEqual(compared.lines, [
-      `${searches.length - 1} searches, ${searches.length - 1} equal, 0 differ, skipped 1 request that is no search`,
+      `${searches.length - 1} searches, ${searches.length - 1} equal, 0 differ, 1 refused by both, skipped 1 request that is no search`,
     ])
 
     for (const { lines, errors } of [dry, first, second, verified, compared])
