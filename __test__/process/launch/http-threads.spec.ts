@@ -45,13 +45,35 @@ async function started(
     ],
     env,
   )
-  while (!daemon.log().includes('threads answer searches'))
-    await new Promise((resolve) => setTimeout(resolve, 20))
+  await logged(daemon, /threads answer searches/)
   const connections = Array.from({ length: CONNECTIONS }, () => new Connection(daemon.port, MASTER_KEY))
   t.teardown(() => {
     for (const connection of connections) connection.close()
   })
   return { daemon, connections }
+}
+
+/** Returns the environment of a program that loads files of this directory first. */
+const preload = (...names: readonly string[]): NodeJS.ProcessEnv => ({
+  NODE_OPTIONS: names
+    .map((name) => new URL(`../../../../__test__/process/launch/${name}.mjs`, import.meta.url))
+    .map((url) => `--import ${fileURLToPath(url)}`)
+    .join(' '),
+})
+
+async function logged(daemon: TestDaemon, line: RegExp, times = 1): Promise<void> {
+  const global = new RegExp(line, 'g')
+  while ((daemon.log().match(global) ?? []).length < times)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+/** Ends a thread of a program that has loaded `crash-on-request`. */
+async function endThread(t: ExecutionContext, daemon: TestDaemon): Promise<void> {
+  const ended = /a thread that answers searches has ended/
+  const before = (daemon.log().match(new RegExp(ended, 'g')) ?? []).length
+  const victim = new Connection(daemon.port, MASTER_KEY)
+  await t.throwsAsync(victim.call('POST', '/indexes/news/search', { q: '' }, { headers: { 'x-crash': '1' } }))
+  await logged(daemon, ended, before + 1)
 }
 
 /** Sends the same search over all connections at once. */
@@ -160,15 +182,9 @@ threadsTest('searches of clients that disconnect end, and their slots are free a
 })
 
 threadsTest('a thread that ends by an error is logged, counted and replaced', async (t) => {
-  const crash = fileURLToPath(
-    new URL('../../../../__test__/process/launch/crash-on-request.mjs', import.meta.url),
-  )
-  const { connections, daemon } = await started(t, [], false, { NODE_OPTIONS: `--import ${crash}` })
+  const { connections, daemon } = await started(t, [], false, preload('crash-on-request'))
   await settle(t, connections[0]!, ['POST', '/indexes/news/documents', [{ id: 1, text: 'first' }]])
-  const victim = new Connection(daemon.port, MASTER_KEY)
-  await t.throwsAsync(victim.call('POST', '/indexes/news/search', { q: '' }, { headers: { 'x-crash': '1' } }))
-  while (!/a thread that answers searches has ended/.test(daemon.log()))
-    await new Promise((resolve) => setTimeout(resolve, 20))
+  await endThread(t, daemon)
   t.regex(daemon.log(), /a crash of a test/)
   const later = Array.from({ length: CONNECTIONS }, () => new Connection(daemon.port, MASTER_KEY))
   t.teardown(() => {
@@ -181,6 +197,19 @@ threadsTest('a thread that ends by an error is logged, counted and replaced', as
   )
   const [, text] = await later[0]!.text('GET', '/metrics')
   t.regex(text, /^siftd_background_faults_total\{kind="http_thread"\} 1$/m)
+})
+
+threadsTest('a thread that the system refuses to start is tried again', async (t) => {
+  const { daemon } = await started(t, [], false, preload('crash-on-request', 'refuse-thread'))
+  await endThread(t, daemon)
+  await logged(daemon, /cannot be started; another try follows/)
+  t.regex(daemon.log(), /a refused thread of a test/)
+  await endThread(t, daemon)
+  const connection = new Connection(daemon.port, MASTER_KEY)
+  t.teardown(() => connection.close())
+  const [, text] = await connection.text('GET', '/metrics')
+  t.regex(text, /^siftd_background_faults_total\{kind="http_thread"\} 3$/m)
+  t.is(await daemon.stop(), 0)
 })
 
 threadsTest('a stop answers the requests that have begun and closes the port', async (t) => {

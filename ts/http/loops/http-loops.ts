@@ -148,11 +148,7 @@ export class HttpLoops implements OtherLoops {
       countsUse: usage.isOpen,
       logForm: outlets.form,
     }
-    const worker = new Worker(new URL('./http-worker.js', import.meta.url), {
-      workerData,
-      name: 'siftd-http',
-      transferList: [changes],
-    })
+    const worker = startWorker(workerData)
     let hasListened = false
     let fault: unknown = null
     const calls: Loop['calls'] = new Map()
@@ -208,14 +204,45 @@ export class HttpLoops implements OtherLoops {
 
   /** Replaces a thread that has ended. Meanwhile the others take its connections. */
   #replace({ startedAt }: Loop, error: unknown): void {
-    const { faults, log } = this.#start!.services
-    log.error({ err: error }, 'a thread that answers searches has ended; it is replaced')
-    faults.report({ kind: 'http_thread', index: null, file: '', reason: reasonOf(error) })
+    this.#report(error, 'a thread that answers searches has ended; it is replaced')
     this.#earlyEnds = performance.now() - startedAt < EARLY_MS ? this.#earlyEnds + 1 : 0
+    this.#startLater()
+  }
+
+  /** Starts a thread after a pause. Tries again if the system refuses it, such as for want of file descriptors. */
+  #startLater(): void {
     const pause = Math.min(RESTART_MS_MAX, RESTART_MS_MIN * 2 ** this.#earlyEnds)
     setTimeout(() => {
-      if (!this.#isStopping) this.#startLoop()
+      if (this.#isStopping) return
+      try {
+        this.#startLoop()
+      } catch (error) {
+        this.#report(error, 'a thread that answers searches cannot be started; another try follows')
+        this.#earlyEnds++
+        this.#startLater()
+      }
     }, pause).unref()
+  }
+
+  #report(error: unknown, message: string): void {
+    const { faults, log } = this.#start!.services
+    log.error({ err: error }, message)
+    faults.report({ kind: 'http_thread', index: null, file: '', reason: reasonOf(error) })
+  }
+}
+
+/** @throws Error of the system; the descriptors and the port of `setup` are closed then */
+function startWorker(setup: LoopSetup): Worker {
+  try {
+    return new Worker(new URL('./http-worker.js', import.meta.url), {
+      workerData: setup,
+      name: 'siftd-http',
+      transferList: [setup.changes],
+    })
+  } catch (error) {
+    for (const socket of setup.sockets) closeIfOpen(socket)
+    setup.changes.close()
+    throw error
   }
 }
 

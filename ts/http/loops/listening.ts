@@ -56,9 +56,19 @@ export class SharedSockets {
     return (this.#servers[0]!.address() as AddressInfo).port
   }
 
-  /** Returns a descriptor of each socket, which belong to the caller. */
+  /**
+   * Returns a descriptor of each socket, which belong to the caller.
+   * @throws Error of the system, such as for want of descriptors
+   */
   duplicates(): readonly number[] {
-    return this.#kept.map(this.#duplicate)
+    const made: number[] = []
+    try {
+      for (const descriptor of this.#kept) made.push(this.#duplicate(descriptor))
+      return made
+    } catch (error) {
+      for (const descriptor of made) closeSync(descriptor)
+      throw error
+    }
   }
 
   /** The main thread accepts no more connections. Those that it has stay open. */
