@@ -1,7 +1,7 @@
 /** Section `source` of the configuration → options of connections. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { ClientConfig } from 'pg'
+import pg, { type ClientConfig } from 'pg'
 import type { SourceSettings } from '../../../ts/transfer/sync/source.js'
 import { PostgresError } from './source-error.js'
 
@@ -43,6 +43,7 @@ export function postgresSettings(given: SourceSettings): PostgresSettings {
   }
   const options = given as Readonly<Record<string, string | undefined>> & { readonly port?: unknown }
   if (options.port !== undefined && !Number.isInteger(options.port)) fail('port', 'must be a number')
+  if (options.url !== undefined) checkUrl(options.url)
   const { name = 'siftd_sync', directory = '.' } = options
   const read = (option: 'password_file' | 'ca'): string | undefined => {
     const path = options[option]
@@ -72,6 +73,21 @@ export function postgresSettings(given: SourceSettings): PostgresSettings {
     },
     slot,
     publication: options.publication ?? name,
+  }
+}
+
+/** Without this check, `pg` takes any text for the name of a database on the host `base`. */
+function checkUrl(url: string): void {
+  if (!/^(postgres(ql)?:\/\/|socket:|\/)/i.test(url))
+    fail('url', 'is not a URL of PostgreSQL, expected postgres://USER:PASSWORD@HOST:PORT/DATABASE')
+  try {
+    new pg.Client({ connectionString: url })
+  } catch (error) {
+    const { message } = error as Error
+    fail(
+      'url',
+      `cannot be used: ${message}; write special characters of the password as %XX, such as %23 for #`,
+    )
   }
 }
 
