@@ -103,13 +103,6 @@ export function FieldSwitches({ editor }: { readonly editor: Editor }) {
       {found.length > SHOWN_MAX && (
         <p class="small soft">and {plural(found.length - SHOWN_MAX, 'more field')}; type a part of a name</p>
       )}
-      {columns
-        .filter(({ name }) => editor.costOf(name) !== '')
-        .map(({ name, title }) => (
-          <p key={name} class="small soft">
-            {title}: {editor.costOf(name)}
-          </p>
-        ))}
       {!searchable.includes('*') && searchable.length > 0 && (
         <>
           <h3>Order of searchable fields: a match in an earlier field ranks higher</h3>
@@ -121,6 +114,14 @@ export function FieldSwitches({ editor }: { readonly editor: Editor }) {
           />
         </>
       )}
+      {/* Costs arrive late. Above the list, they would move an item away from the pointer. */}
+      {columns
+        .filter(({ name }) => editor.costOf(name) !== '')
+        .map(({ name, title }) => (
+          <p key={name} class="small soft">
+            {title}: {editor.costOf(name)}
+          </p>
+        ))}
     </section>
   )
 }

@@ -49,6 +49,14 @@ test('words show the cost of a change before it is saved', async (t) => {
 
 test('attributes are switched and put in order by buttons and by dragging', async (t) => {
   const { server, page, complaints } = await openSettings(t, 'Attributes')
+  let answerCosts = (): void => undefined
+  const areCostsDue = new Promise<void>((resolve) => {
+    answerCosts = resolve
+  })
+  await page.route(/dryRun=true/, async (route) => {
+    await areCostsDue
+    await route.continue()
+  })
   await page.getByLabel('Searchable: year').click()
   await page.getByLabel('Filterable: title').click()
   await page.getByLabel('Find or add a field').fill('prize')
@@ -64,7 +72,10 @@ test('attributes are switched and put in order by buttons and by dragging', asyn
   t.deepEqual(await shown(), ['genres', 'title', 'id', 'poster'])
   await order.getByText('poster').dragTo(order.getByText('genres'))
   t.deepEqual(await shown(), ['poster', 'genres', 'title', 'id'])
+  const place = await order.boundingBox()
+  answerCosts()
   await page.getByText('3 changes: ').waitFor()
+  t.deepEqual(await order.boundingBox(), place, 'costs do not move the list')
   t.deepEqual(await violations(page), [])
   await save(page)
   const { body } = await server.get('/indexes/films/settings')
