@@ -268,6 +268,37 @@ test('a client that disconnects during embedding leaves no slot occupied', async
   t.pass()
 })
 
+test('a search that fails by one embedder leaves no slot occupied when the other answers later', async (t) => {
+  let answerSlow: () => void = () => undefined
+  const answered = new Promise<void>((resolve) => {
+    answerSlow = resolve
+  })
+  let asked = 0
+  const provider = await startProvider(t, async ({ body }) => {
+    if (body === 'fails') return { status: 400, text: 'refused' }
+    if (!String(body).startsWith('slow')) return [1, 2]
+    asked += 1
+    await answered
+    return [1, 2]
+  })
+  const limits = { searchesRunningMax: 2, searchWaitMsMax: 50, features: ['metrics'] as const }
+  const server = await startServer(t, { ...limits, allowedNetworks: ['127.0.0.0/8'] })
+  const rest = { source: 'rest', url: provider.url, request: '{{text}}', response: '{{embedding}}' }
+  const settings = { embedders: { g: { ...rest, dimensions: 2 } }, searchCutoffMs: 60_000 }
+  await server.settle(t, server.patch('/indexes/a/settings', settings))
+  const hybrid = { embedder: 'g', semanticRatio: 1 }
+  for (let failed = 1; failed <= 3; failed++) {
+    const queries = [`slow ${failed}`, 'fails'].map((q) => ({ indexUid: 'a', q, hybrid }))
+    checkError(t, await server.post('/multi-search', { queries }), 400, 'vector_embedding_error')
+    t.is(asked, failed)
+  }
+  answerSlow()
+  const running = 'meilisearch_searches_running 0\n'
+  while (!(await server.get('/metrics')).bytes.toString().includes(running)) await turn()
+  for (let next = 0; next < 5; next++) t.is((await server.post(path, { q: 'next' })).status, 200)
+  t.true((await server.get('/metrics')).bytes.toString().includes(running))
+})
+
 test('searches for similar documents have a separate queue', async (t) => {
   const gate = new Gate('similar')
   const limits = { searchesRunningMax: 1, searchesWaitingMax: 0 }

@@ -63,12 +63,16 @@ export class SearchQueue {
     else this.#running += 1
     const signal = new SlotSignal({
       leave: () => this.#leave(),
-      enter: () => this.#enter(onDisconnect),
+      enter: () => this.#enter(onDisconnect, signal),
+      stayAway: () => {
+        this.#outside -= 1
+      },
+      release: () => this.#release(),
     })
     try {
       return await untilDisconnected(onDisconnect, search, () => tooMany(this.#limits), signal)
     } finally {
-      if (signal.hasSlot) this.#release()
+      signal.end()
     }
   }
 
@@ -85,8 +89,10 @@ export class SearchQueue {
     return true
   }
 
-  async #enter(onDisconnect: OnDisconnect): Promise<void> {
+  async #enter(onDisconnect: OnDisconnect, { aborted }: DisconnectSignal): Promise<void> {
     try {
+      // The client that has disconnected already does not do so again.
+      if (aborted) throw tooMany(this.#limits)
       if (this.#running < this.#limits.searchesRunningMax) this.#running += 1
       else await this.#waitForSlot(onDisconnect)
     } finally {
