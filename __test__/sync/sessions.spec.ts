@@ -49,6 +49,7 @@ const source: Partial<Source> = {
 
 /** An instance without documents. */
 const emptyTarget = {
+  forAllIndexes: async () => undefined,
   deleteIndex: async () => undefined,
   ensureIndex: async () => undefined,
   documents: async (): Promise<number | null> => 0,

@@ -46,3 +46,30 @@ for (const { name, path } of losses)
     t.is((await server.get('/indexes/films/documents/films')).status, 200)
     t.is((await server.get('/tasks?types=indexSwap')).body.total, 2)
   })
+
+test('indexes are not swapped with a key that does not see the task of the swap', async (t) => {
+  const server = await startServer(t, { masterKey: 'master-key-of-a-test' })
+  for (const uid of ['films', 'films_siftd_copy'])
+    await server.settle(t, server.post(`/indexes/${uid}/documents`, [{ id: uid }]))
+  const outbound = openOutbound({ allowedNetworks: 'any' })
+  t.teardown(() => outbound.close())
+  const stop = new AbortController()
+  const { signal } = stop
+  const targetOf = async (indexes: readonly string[], log: (line: string) => void): Promise<Destination> => {
+    const actions = ['documents.*', 'indexes.*', 'settings.*', 'stats.get', 'tasks.get']
+    const { body } = await server.post('/keys', { actions, indexes, expiresAt: null })
+    const address = { flag: 'url', url: server.url, key: body.key } as const
+    return new Destination(openPeer(outbound, address, { attemptsMax: 1, signal }), { log, signal })
+  }
+  let refuse: (line: string) => void = () => undefined
+  const refused = new Promise<string>((resolve) => {
+    refuse = resolve
+  })
+  const limited = (await targetOf(['films*', '_siftd_sync*'], refuse)).swap('films', 'films_siftd_copy')
+  t.regex(await refused, /refuses the key for all indexes: make one with `--indexes '\*'`/)
+  t.is((await server.get('/tasks?types=indexSwap')).body.total, 0)
+  await (await targetOf(['*'], t.log)).swap('films', 'films_siftd_copy')
+  t.is((await server.get('/tasks?types=indexSwap')).body.total, 1)
+  stop.abort()
+  await t.throwsAsync(limited)
+})

@@ -39,6 +39,7 @@ export async function copyDocuments(copy: Copy, before: MappingProgress | null):
   const { target, mapping, facts, log } = copy
   const { uid } = mapping
   const { fingerprint } = facts
+  await target.forAllIndexes()
   if (before?.state === 'copying' && before.fingerprint === fingerprint && before.after !== null) {
     // The index may have been removed meanwhile, and its documents with it.
     if ((await target.documents(before.into)) !== null) {

@@ -1,5 +1,5 @@
 /** The search instance that receives documents. */
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import {
   acceptedTask,
   endedTask,
@@ -72,8 +72,28 @@ export class Destination {
     await this.#write('DELETE', `/indexes/${uid}`, undefined, ['index_not_found'])
   }
 
+  /**
+   * Resolves once the key may use all indexes. Another key does not see the tasks of swaps: the answer to one would
+   * always seem lost.
+   */
+  async forAllIndexes(): Promise<void> {
+    const uid = `no-index-${randomUUID()}`
+    await patiently(this.#patience, async () => {
+      try {
+        await this.#peer.json('GET', `/indexes/${uid}`)
+      } catch (error) {
+        if (!(error instanceof PeerError) || error.status === null) throw error
+        if (error.status === 404) return
+        if (error.apiCode !== 'invalid_api_key') throw error
+        const advice = "make one with `--indexes '*'`, since copies need new indexes and swaps"
+        throw new PeerError(`the target refuses the key for all indexes: ${advice}`, 403, error.apiCode)
+      }
+    })
+  }
+
   /** Swaps two indexes once. After a lost answer it looks for the task, since a second swap would undo the first. */
   async swap(a: string, b: string): Promise<void> {
+    await this.forAllIndexes()
     let before = (await patiently(this.#patience, () => this.#swaps())).at(0)?.uid ?? -1
     const call = () => ({ body: [{ indexes: [a, b] }] })
     await patiently(this.#patience, async () => {
