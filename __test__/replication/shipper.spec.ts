@@ -57,6 +57,15 @@ test('uploads are not kept if an index cannot be pinned', async (t) => {
   t.is(held, 0)
 })
 
+/** A promise with the function that resolves it. */
+function due() {
+  let arrive: () => void = () => undefined
+  const promise = new Promise<void>((resolve) => {
+    arrive = resolve
+  })
+  return { promise, arrive }
+}
+
 test('a missing upload of a waiting task is an error, and sending continues once the task has failed', async (t) => {
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const { tasks, outgoing } = source.opened
@@ -70,6 +79,37 @@ test('a missing upload of a waiting task is an error, and sending continues once
   t.is((await ended(tasks, taskUid)).status, 'failed')
   await shipAll(source, sent)
   t.false(await sent.shipper.ship(never))
+})
+
+test('a page whose upload is removed before its task has ended is sent with the end of the task', async (t) => {
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const { tasks, outgoing } = source.opened
+  const { promise: isRemoved, arrive: noteRemoved } = due()
+  const { promise: mayRecord, arrive: letRecord } = due()
+  let reads = 0
+  const sent = await shipping(source, memoryStore(), {
+    ...outgoing,
+    async holdCommits(uids, read) {
+      // The first page lacks the end of the task.
+      if (++reads === 2) setImmediate(letRecord)
+      return outgoing.holdCommits(uids, read)
+    },
+  })
+  source.opened.start()
+  await ended(tasks, (await add(tasks, 'a', [{ id: 1 }])).taskUid)
+  await shipAll(source, sent)
+  reads = 0
+  outgoing.beforeRecord(async () => {
+    noteRemoved()
+    await mayRecord
+  })
+  const { taskUid } = await add(tasks, 'a', [{ id: 2 }])
+  await isRemoved
+  t.true(await sent.shipper.ship(never))
+  t.is((await ended(tasks, taskUid)).status, 'succeeded')
+  t.true(reads >= 2)
+  outgoing.beforeRecord(null)
+  await shipAll(source, sent)
 })
 
 test('uploads are forgotten once no task needs them and the one that brought them may be stored', async (t) => {

@@ -340,7 +340,7 @@ export class Shipper {
     /** Last transaction of the page whose upload was gone. */
     let incomplete: number | null = null
     for (let uids = this.#uidsOf(first); ; ) {
-      const taken = await this.#taken(uids)
+      const taken = await this.#taken(uids, incomplete === null ? uids : null)
       if (taken === null) return []
       try {
         if (taken.page.isCut) return await this.#openRecords(taken.page, signal)
@@ -349,7 +349,8 @@ export class Shipper {
         try {
           const names = uploadsIn(taken.page.changes)
           if (missed.length === 0) isComplete = await this.#uploads.send(names, this.#store, signal)
-          // An upload may be gone because its task ended after the page was read. Then the next page is longer.
+          // A batch removes the uploads of its tasks shortly before it stores their ends. The next page is read while no
+          // batch does so, and has these ends.
           if (missed.length === 0 && !isComplete) {
             if (incomplete === taken.page.last)
               throw new Error(
@@ -372,10 +373,13 @@ export class Shipper {
     return [...new Set([...this.#awaitingFiles, ...catalogueIn(changes).written.map(([uid]) => uid)])]
   }
 
-  /** Returns the pending changes and consistent commits of these indexes. */
-  #taken(uids: readonly string[]): Promise<Taken | null> {
+  /**
+   * Returns the pending changes and consistent commits of these indexes.
+   * @param held uids of the indexes that no batch may commit to meanwhile; null: all
+   */
+  #taken(uids: readonly string[], held: readonly string[] | null): Promise<Taken | null> {
     const { outgoing, indexes } = this.#setup
-    return outgoing.holdCommits(uids, async () => {
+    return outgoing.holdCommits(held, async () => {
       const page = await outgoing.next(RECORD_CHANGES_CHARS, this.#openTo)
       if (page === null) return null
       const named = page.isCut ? [] : indexes().filter(({ uid }) => uids.includes(uid))
