@@ -123,6 +123,9 @@ testNeeding([{ missing: modelRuntime.missing === null ? isThere : null, isDemand
     const { settings } = await world(t)
     const { error } = await settings('i', { e: { source: 'huggingFace' } })
     t.is(error.code, 'vector_embedding_error')
-    t.regex(error.message, /npm install @siftd\/embed-[\w-]+@0\.0\.0`, .*npm run build:embed/)
+    t.regex(
+      error.message,
+      /npm install @siftd\/embed-[\w-]+@0\.0\.0` where siftd is installed .*npm run build:embed/,
+    )
   },
 )

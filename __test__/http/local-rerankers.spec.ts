@@ -247,7 +247,7 @@ testNeeding([{ missing: modelRuntime.missing === null ? isThere : null, isDemand
     t.is(error.code, 'invalid_settings_rerankers')
     t.regex(
       error.message,
-      /`\.rerankers\.m`: .*npm install @siftd\/embed-[\w-]+@0\.0\.0`, .*npm run build:embed/,
+      /`\.rerankers\.m`: .*npm install @siftd\/embed-[\w-]+@0\.0\.0` where siftd is installed .*npm run build:embed/,
     )
   },
 )

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { packageFolder, packageVersion } from '../launch/index.js'
+import { installAdvice, packageFolder } from '../launch/index.js'
 
 /** A native module, or why none could be loaded: one line per attempted path. */
 type LoadedAddon =
@@ -75,13 +75,13 @@ function isMuslByReport(): boolean {
 export type AddonName = 'engine' | 'script' | 'embed'
 
 /** The binary package that holds an addon. */
-export const addonPackage = (which: AddonName, platform: AddonPlatform): string =>
+const addonPackage = (which: AddonName, platform: AddonPlatform): string =>
   `@siftd/${which === 'embed' ? 'embed' : 'engine'}-${platform}`
 
-/** The command that installs the binary package of an addon; null if there is none for this machine. */
-export function installCommand(which: AddonName): string | null {
+/** How to install the binary package of an addon; null if there is none for this machine. */
+export function addonAdvice(which: AddonName, version?: string): string | null {
   const platform = addonPlatform()
-  return platform === null ? null : `npm install ${addonPackage(which, platform)}@${packageVersion()}`
+  return platform === null ? null : installAdvice(addonPackage(which, platform), version)
 }
 
 /** Loads the installed binary package, or else the binary built in this working copy. */

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { packageVersion } from '../launch/index.js'
+import { installAdvice } from '../launch/index.js'
 import { parsedSettings } from '../settings/index.js'
 import type { Operation } from './batches.js'
 import type { Engine } from './engine.js'
@@ -35,8 +35,8 @@ export function advising(engine: Engine, installed: readonly string[], log: Engi
         const name = missing.get(language)
         if (name === undefined) continue
         missing.delete(language)
-        const command = `npm install ${name}@${packageVersion()}`
-        log.warn({ index, language }, `no word dictionary of this language is installed: ${command}`)
+        const advice = installAdvice(name)
+        log.warn({ index, language }, `no word dictionary of this language is installed: run ${advice}`)
       }
       return engine.prepare(index, batch, stop)
     },

@@ -1,6 +1,6 @@
 /** Search engines: one interface with a native and a TypeScript implementation. */
 
-export { addonPackage, addonPlatform, addonPlatforms, installCommand, loadAddon } from './addon.js'
+export { addonAdvice, addonPlatforms, loadAddon } from './addon.js'
 export { analysisChanges } from './analysis-changes.js'
 export { type Answers, answersOf } from './answer-cache.js'
 export { engineSharing } from './attach.js'

@@ -1,5 +1,5 @@
 import { LaunchError } from '../launch/index.js'
-import { installCommand, loadAddon } from './addon.js'
+import { addonAdvice, loadAddon } from './addon.js'
 import { type Answers, answersOf } from './answer-cache.js'
 import { advising, installedDictionaries } from './dictionaries.js'
 import type { Engine } from './engine.js'
@@ -24,8 +24,8 @@ export interface OpenedEngine {
 
 /** Install instruction for the binary, to append to a sentence; empty if there is no binary for this machine. */
 function installHint(): string {
-  const command = installCommand('engine')
-  return command === null ? '' : `; its binary is installed by \`${command}\``
+  const advice = addonAdvice('engine')
+  return advice === null ? '' : `; its binary is installed by ${advice}`
 }
 
 /** The native engine was requested but cannot be loaded. */

@@ -4,7 +4,15 @@
 export { optionFlags } from './help.js'
 export { LaunchError, type LaunchErrorCode } from './launch-error.js'
 export { type LogLevel, type LogModule, type LogTarget, readLogTarget } from './log-target.js'
-export { type Build, build, machine, packageFolder, packageVersion, userDirectory } from './machine.js'
+export {
+  type Build,
+  build,
+  installAdvice,
+  machine,
+  packageFolder,
+  packageVersion,
+  userDirectory,
+} from './machine.js'
 export { withoutEffect } from './no-effect.js'
 export type { Address, Machine } from './option.js'
 export { launchMistakes, optionOf, parseLaunchOptions, type Run } from './parse.js'

@@ -27,6 +27,13 @@ export function packageVersion(): string {
   return (JSON.parse(manifest) as { readonly version: string }).version
 }
 
+/**
+ * Returns how to install a package next to siftd, which finds packages only from its own folder: an installation in the
+ * current folder has no effect on a global siftd.
+ */
+export const installAdvice = (name: string, version = packageVersion()): string =>
+  `\`npm install ${name}@${version}\` where siftd is installed (\`npm install --global …\` if it is global)`
+
 /** The commit of the build. Unknown parts are the text `unknown`. */
 export interface Build {
   readonly commitSha: string

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { access, constants, readFile, statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { installCommand, loadAddon } from '../../engine/index.js'
+import { addonAdvice, loadAddon } from '../../engine/index.js'
 import {
   entriesOf,
   readVersion,
@@ -29,12 +29,12 @@ const DAY_MS = 86_400_000
 export function checkBinary({ engine }: LaunchOptions): readonly Finding[] {
   const loaded = loadAddon()
   if (loaded.ok) return [good('native engine', `loaded ${loaded.from}`)]
-  const command = installCommand('engine')
+  const advice = addonAdvice('engine')
   const found = loaded.reasons.join('; ')
   const fix =
-    command === null
+    advice === null
       ? 'nothing to do: the fallback engine answers the same, more slowly'
-      : `install the binary: ${command}; without it the fallback engine answers the same, more slowly`
+      : `install the binary: ${advice}; without it the fallback engine answers the same, more slowly`
   return [(engine === 'native' ? bad : odd)('native engine', found, fix)]
 }
 

@@ -1,5 +1,5 @@
 /** Loads the addon that runs models, or explains why it is missing. */
-import { addonPackage, addonPlatform, loadAddon } from '../../engine/index.js'
+import { addonAdvice, loadAddon } from '../../engine/index.js'
 import type * as EmbedAddon from './addon-types.js'
 import { ModelError } from './model-error.js'
 
@@ -107,14 +107,13 @@ function rethrown(error: unknown): never {
 }
 
 function lacking(reasons: readonly string[], version: string): string {
-  const platform = addonPlatform()
-  if (platform === null) {
+  const advice = addonAdvice('embed', version)
+  if (advice === null) {
     const machine = `${process.platform} on ${process.arch}`
     return `models of source \`huggingFace\` do not run on ${machine}: use \`rest\`, \`ollama\` or \`openAi\``
   }
-  const name = addonPackage('embed', platform)
   return (
-    `models of source \`huggingFace\` need the package \`${name}\`: \`npm install ${name}@${version}\`, ` +
+    `models of source \`huggingFace\` need a package: ${advice}, ` +
     `or in a clone of the project \`npm run build:embed\`, and then a restart (${reasons.join('; ')})`
   )
 }

@@ -1,4 +1,4 @@
-import { installCommand, loadScripts, type RunScript } from '../../engine/index.js'
+import { addonAdvice, loadScripts, type RunScript } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import type { TaskLog } from './batch-context.js'
 
@@ -22,7 +22,7 @@ export function scriptRunner(log: Pick<TaskLog, 'warn'>, load: typeof loadScript
 }
 
 function unavailable(): string {
-  const command = installCommand('script')
-  const hint = command === null ? '' : `: run \`${command}\` on the server, or read why in its log`
+  const advice = addonAdvice('script')
+  const hint = advice === null ? '' : `: run ${advice}, or read why in the log of the server`
   return `editing documents by function needs a native binary, which does not load here${hint}`
 }

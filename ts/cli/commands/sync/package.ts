@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { LaunchError, packageFolder, packageVersion } from '../../../launch/index.js'
+import { installAdvice, LaunchError, packageFolder } from '../../../launch/index.js'
 import type { SourcePackage } from '../../../transfer/index.js'
 
 /** @throws LaunchError with the command that installs the package */
@@ -15,8 +15,5 @@ export async function sourcePackage(database: 'postgres'): Promise<SourcePackage
   }
   const built = join(packageFolder(), 'dist', 'packages', `sync-${database}`, 'src', 'index.js')
   if (existsSync(built)) return (await import(pathToFileURL(built).href)) as SourcePackage
-  throw new LaunchError(
-    `the package ${name} is not installed: run \`npm install ${name}@${packageVersion()}\` where siftd is installed (\`npm install --global …\` if it is global)`,
-    1,
-  )
+  throw new LaunchError(`the package ${name} is not installed: run ${installAdvice(name)}`, 1)
 }
