@@ -23,6 +23,22 @@ const words: readonly (readonly [given: readonly string[], usual: readonly strin
     ['import', '--help'],
   ],
   [
+    ['help', 'tasks'],
+    ['tasks', '--help'],
+  ],
+  [
+    ['--help', 'tasks'],
+    ['--help', 'tasks'],
+  ],
+  [
+    ['--help', 'tasks', 'list'],
+    ['tasks', 'list', '--help'],
+  ],
+  [
+    ['-h', 'bucket'],
+    ['--help', 'bucket'],
+  ],
+  [
     ['help', 'documents', 'export'],
     ['documents', 'export', '--help'],
   ],

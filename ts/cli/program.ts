@@ -1,6 +1,6 @@
 /** The commands of the program by their names. */
 
-import { LaunchError } from '../launch/index.js'
+import { LaunchError, optionGroups } from '../launch/index.js'
 import { suggestion } from '../parse/index.js'
 import type { CommandEntry } from './command/index.js'
 import { serverCommands } from './commands/index.js'
@@ -67,14 +67,16 @@ export const commands: readonly CommandEntry[] = [
 
 /**
  * Returns the arguments with the words `help` and `version` as options, and help on a command as the option of that
- * command: `help import` is `import --help`.
+ * command: `help import` is `import --help`. Some commands and groups of options have the same name: `help tasks` is
+ * about the command, `--help tasks` about the options.
  */
 export function usualArguments(args: readonly string[]): readonly string[] {
   const [first, second, ...more] = args
   if (first === 'version') return ['--version']
   if (first !== 'help' && first !== '--help' && first !== '-h') return args
   if (second === undefined) return ['--help']
-  const isCommand = commands.some(({ name }) => name === second)
+  const isGroup = first !== 'help' && more.length === 0 && optionGroups().includes(second)
+  const isCommand = !isGroup && commands.some(({ name }) => name === second)
   return isCommand ? [second, ...more, '--help'] : ['--help', second]
 }
 

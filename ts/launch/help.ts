@@ -66,6 +66,9 @@ export function helpText(commands: readonly CommandLine[], topic: string | null)
   throw new LaunchError(`no help on \`${topic}\`${hint} (siftd --help lists the groups)`, 2)
 }
 
+/** The names of all groups of options. */
+export const optionGroups = (): readonly string[] => subjects.map(([title]) => groupName(title))
+
 /** Name of a group of options: the first word of its title. */
 const groupName = (title: string): string => title.split(' ')[0]!.toLowerCase()
 

@@ -1,7 +1,7 @@
 /**
  * Reads launch options from arguments, environment and configuration file, and detects the resources of the machine.
  */
-export { optionFlags } from './help.js'
+export { optionFlags, optionGroups } from './help.js'
 export { LaunchError, type LaunchErrorCode } from './launch-error.js'
 export { type LogLevel, type LogModule, type LogTarget, readLogTarget } from './log-target.js'
 export {
