@@ -27,6 +27,7 @@ export const sync = defineCommand('sync', (command, output) => {
     .description('Keeps indexes equal to tables of a database.')
     .addHelpText('after', examples('siftd sync postgres --help\nsiftd sync postgres run'))
     .command('postgres')
+    .helpCommand(false)
     .summary('keeps indexes equal to tables of PostgreSQL')
     .description(`Keeps indexes equal to tables of PostgreSQL, by logical replication.
 
@@ -41,15 +42,20 @@ The first run copies the tables. Then changes arrive in the index moments after 
         siftd sync postgres status
         siftd sync postgres resync products`),
     )
-  const sub = (name: string, summary: string) =>
+  const sub = (name: string, summary: string, example = `siftd sync postgres ${name}`) =>
     postgres
       .command(name)
       .summary(summary)
       .description(`${summary[0]?.toUpperCase()}${summary.slice(1)}.`)
-  const synced = (name: string, summary: string) =>
-    sub(name, summary).addOption(configOption()).addOption(caOption)
+      .addHelpText('after', examples(example))
+  const synced = (name: string, summary: string, example?: string) =>
+    sub(name, summary, example).addOption(configOption()).addOption(caOption)
 
-  sub('init', 'proposes a configuration for a database')
+  sub(
+    'init',
+    'proposes a configuration for a database',
+    'siftd sync postgres init --url postgres://shop@localhost/shop',
+  )
     .option('--url <url>', 'URL of the database (default: variables such as PGHOST and PGDATABASE)')
     .option('--config <file>', 'File to write', DEFAULT_CONFIG)
     .action(async ({ url, config }) => {
@@ -65,7 +71,11 @@ The first run copies the tables. Then changes arrive in the index moments after 
   synced('check', 'lists what the database lacks, with the statements that solve it').action((options) =>
     withSync(options, output, (context) => shownFindings(context, output)),
   )
-  synced('run', 'copies the tables and follows their changes until it is stopped')
+  synced(
+    'run',
+    'copies the tables and follows their changes until it is stopped',
+    'siftd sync postgres run --dry-run\nsiftd sync postgres run',
+  )
     .option('--dry-run', `Prints the first ${DRY_DOCUMENTS} documents of each index and changes nothing`)
     .option('--exit-when-copied', 'Ends after the copy instead of following changes')
     .action(({ dryRun, exitWhenCopied, ...options }) =>
@@ -83,10 +93,15 @@ The first run copies the tables. Then changes arrive in the index moments after 
   synced(
     'resync',
     'lets a running sync copy indexes again, each into a new index that replaces it at the end',
+    'siftd sync postgres resync products',
   )
     .argument('<uid...>', 'Indexes')
     .action((uids, options) => withSync(options, output, (context) => resync(context, uids, output)))
-  synced('verify', 'compares the documents with the rows, and prints differences')
+  synced(
+    'verify',
+    'compares the documents with the rows, and prints differences',
+    'siftd sync postgres verify --limit 20\nsiftd sync postgres verify --repair',
+  )
     .option('--repair', 'Corrects the differences. The sync must be paused or stopped')
     .option('--limit <n>', 'Prints at most so many differences', countFor('--limit'), 100)
     .action(({ repair, limit, ...options }) =>
