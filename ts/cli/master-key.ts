@@ -23,7 +23,7 @@ export function judgeMasterKey({ masterKey, env }: Pick<LaunchOptions, 'masterKe
     throw new LaunchError(
       `production needs a master key of at least ${MASTER_KEY_BYTES_MIN} bytes and ${found}; ` +
         `a new random key: --master-key ${suggestion}`,
-      1,
+      2,
     )
   }
   return masterKey === null ? { kind: 'open', suggestion } : { kind: 'short', bytes, suggestion }

@@ -119,7 +119,7 @@ for (const [name, args] of [
   test(`production ${name} master key refuses to start and creates no data directory`, async (t) => {
     const cwd = await tempDir(t)
     const { code, stderr } = await daemon(t, cwd, ['--env', 'production', ...args]).ended
-    t.is(code, 1)
+    t.is(code, 2)
     t.regex(stderr, /--master-key [\w-]{43}\n/)
     t.false(await exists(join(cwd, 'data.ms')))
   })

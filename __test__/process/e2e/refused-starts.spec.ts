@@ -182,7 +182,7 @@ test('wrong options refuse the start and change nothing', async (t) => {
   await writeFile(join(cwd, 'bad.toml'), 'colour = "red"')
   const cases: readonly (readonly [readonly string[], RegExp, (1 | 2)?])[] = [
     [['--env', 'staging'], /--env: invalid value `staging`/, 2],
-    [['--env', 'production'], /production needs a master key/],
+    [['--env', 'production'], /production needs a master key/, 2],
     [['--config-file-path', 'bad.toml'], /bad\.toml: unknown key `colour`/],
     [['--config-file-path', 'absent.toml'], /`absent\.toml` does not exist/],
     [['--master-key-file', 'absent'], /--master-key-file: `absent` does not exist/, 2],
