@@ -6,6 +6,7 @@ import type {
   Attribute,
   Hit,
   Index,
+  OpenOptions,
   SearchParameters,
   Settings,
   SettingsPatch,
@@ -196,4 +197,11 @@ export async function federations(siftd: Siftd): Promise<void> {
   void uid
   // @ts-expect-error a misspelt parameter of a query
   await siftd.multiSearch({ queries: [{ indexUid: 'films', query: 'solaris' }] })
+}
+
+export const embedding: OpenOptions = { directory: 'data.ms', embedderRequestsPerMinute: 3_000, cacheSize: 0 }
+export const unserved: OpenOptions = {
+  directory: 'data.ms',
+  // @ts-expect-error only a server takes snapshots by itself
+  scheduleSnapshot: 60,
 }

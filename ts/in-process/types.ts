@@ -58,6 +58,7 @@ export type ServerOptions = Pick<
   | 'experimentalAllowedIpNetworks'
   | 'experimentalContainsFilter'
   | 'experimentalEmbeddingCacheEntries'
+  | 'embedderRequestsPerMinute'
   | 'experimentalMaxNumberOfBatchedTasks'
   | 'experimentalLimitBatchedTasksTotalSize'
   | 'experimentalRestEmbedderTimeoutSeconds'
