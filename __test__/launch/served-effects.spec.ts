@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { httpOptions } from '../../ts/cli/serve.js'
 import { storedTasksMax } from '../../ts/instance/index.js'
-import { LaunchError, parseLaunchOptions } from '../../ts/launch/index.js'
+import { LaunchError, parseLaunchOptions, withoutEffect } from '../../ts/launch/index.js'
 import { directoryOf, manifestOf } from '../support/index-files.js'
 import { startProvider } from '../support/provider.js'
 import { nativeEngine } from '../support/requirements.js'
@@ -94,6 +94,7 @@ test('--experimental-replication-parameters keeps all tasks', (t) => {
     const machine = { memoryBytes: 1e9, cores: 1 }
     const launch = parseLaunchOptions({ args, env: {}, readFile: () => null, machine })
     if (launch.kind !== 'run') throw new Error('no arguments ask for help')
+    t.deepEqual(withoutEffect(launch.given, 'native'), [])
     return storedTasksMax(launch.options)
   }
   t.is(stored(), 1_000_000)

@@ -59,8 +59,7 @@ export const tasks = {
     },
   ),
   experimentalReplicationParameters: toggle({
-    help: 'Finished tasks are never deleted automatically',
-    noEffect: { why: 'clients cannot choose the uids of tasks, and requests have no dry runs' },
+    help: 'Finished tasks are never deleted automatically; the headers TaskId and DryRun of Meilisearch are ignored',
   }),
   experimentalNoEdition2024ForSettings: toggle({
     help: 'Accepted for compatibility',
