@@ -14,7 +14,7 @@ export interface CommandLine {
 const examples = `Examples:
   siftd                                             serve ./data.ms on localhost:7700
   siftd --db-path /var/lib/siftd --http-addr 0.0.0.0:7700
-  SVC_MASTER_KEY=… siftd --env production           every route needs a key
+  SVC_MASTER_KEY=… siftd --env production           all data needs a key
   siftd --master-key-file /run/secrets/key          a key that process lists do not show
   siftd --engine fallback                           without native code`
 

@@ -18,7 +18,9 @@ const keyShape = {
 
 export const keys = defineCommand('keys', (command, output) => {
   command
-    .description('Lists, creates and deletes API keys. The key of the server must be its master key.')
+    .description(
+      'Lists, creates and deletes API keys, with the master key or a key with the actions keys.get, keys.create and keys.delete.',
+    )
     .addHelpText(
       'after',
       examples(`

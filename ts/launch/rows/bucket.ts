@@ -48,12 +48,12 @@ export const bucket = {
     requires: 'bucket',
   }),
   follow: toggle({
-    help: 'Serves the data that another server writes to the bucket, and refuses writes',
+    help: 'Serves the data that another server writes to the bucket, and passes writes on to that server',
     requires: 'bucket',
     excludes: 'bucketTakeOver',
   }),
   candidate: choice(['yes', 'no', 'first'], 'no', {
-    help: 'Whether this server sends heartbeats as leader, and takes over as follower if the leader is lost; first: it also begins the log of an empty bucket',
+    help: 'yes: sends heartbeats as leader, and as follower takes over if the leader is lost; first: also begins the log of an empty bucket',
     example: 'yes',
     requires: 'bucket',
   }),
@@ -63,7 +63,7 @@ export const bucket = {
     requires: 'bucket',
   }),
   readConsistency: choice(['eventual', 'strong'], 'eventual', {
-    help: 'Whether a read waits until this server has everything that was written before it',
+    help: 'strong: a read waits until this server has everything that was written before it; eventual: it does not wait',
     example: 'strong',
     requires: 'bucket',
   }),

@@ -56,7 +56,7 @@ export const listening = {
       help: 'Threads that answer searches; with 1 the main thread answers everything; on the fallback engine, threads that search',
       example: '4',
       defaultInWords:
-        'a third of the cores; 1 with TLS, with a bucket and on Windows; on the fallback engine the cores, at most 4',
+        'a third of the cores; 1 with TLS, with a bucket, with traces and on Windows; on the fallback engine the cores, at most 4',
     }),
     fallback: ({ cores }: Basis) => (process.platform === 'win32' ? 1 : Math.max(1, Math.floor(cores / 3))),
   },

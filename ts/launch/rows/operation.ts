@@ -69,7 +69,7 @@ export const outgoing = {
     isSecret: true,
   }),
   experimentalAllowedIpNetworks: networks({
-    help: 'Networks that webhooks, embedders, exports and remotes may reach in addition to public ones, or any',
+    help: 'Networks that webhooks, embedders, rerankers, chats, downloads of models, exports, remotes and the bucket may reach in addition to public ones, or any',
     example: '127.0.0.0/8,10.0.0.0/8',
   }),
 } as const
