@@ -1,9 +1,10 @@
-/** docs/configure.md lists the options of this build. */
+/** docs/configure.md lists the options and the experimental features of this build. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'ava'
+import { featureNames } from '../../ts/instance/index.js'
 import { root } from './markdown.js'
 
 const check = (page: string): number | null =>
@@ -17,4 +18,11 @@ test('docs/configure.md lists the options of this build, as written by the scrip
   const other = join(directory, 'configure.md')
   writeFileSync(other, readFileSync(page, 'utf8').replace('`localhost:7700` |', '`localhost:7701` |'))
   t.is(check(other), 1, 'another default is noticed')
+})
+
+test('docs/configure.md has a row for each experimental feature, in the order of answers', (t) => {
+  const text = readFileSync(join(root, 'docs/configure.md'), 'utf8')
+  const [, section = ''] = text.split('\n## Experimental features\n')
+  const names = [...(section.split('\n## ')[0] ?? '').matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name)
+  t.deepEqual(names, [...featureNames])
 })
