@@ -50,8 +50,8 @@ export function page(): string {
     ...wrapped(
       `Every language runs the same steps: ${steps.map((step) => step.replaceAll('-', ' ')).join(', ')}. ` +
         'Hybrid and similar searches use vectors from the documents. Errors arrive as the error type of the SDK, ' +
-        'with their code. `npm run trials -- clients --servers two` sends each request to the next of a ' +
-        'leader and a follower, which must not show. The scripts are in [`trials/clients/`](../trials/clients/). The SDKs for PHP, Ruby and ' +
+        'with their code. `npm run trials -- clients --servers two` sends requests to a leader ' +
+        'and a follower in turn; the results must be the same. The scripts are in [`trials/clients/`](../trials/clients/). The SDKs for PHP, Ruby and ' +
         '.NET are not tested.',
     ),
     '',
