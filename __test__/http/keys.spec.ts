@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import test from 'ava'
 import { KeyBook, type KeyRecord } from '../../ts/auth/index.js'
 import { checkError, checkRefusals } from '../support/refusals.js'
@@ -61,6 +62,36 @@ test('keys created at the same time keep their order after a restart', async (t)
   for (let made = 0; made < 50; made++) await book.create({ ...anything, expiresAt: null })
   const uids = (of: KeyBook) => of.list().map(({ uid }) => uid)
   t.deepEqual(uids(await KeyBook.open(store, masterKey)), uids(book))
+})
+
+test('a key that is changed while it is deleted does not come back', async (t) => {
+  const records = new Map<string, KeyRecord>()
+  let written: Promise<unknown> = Promise.resolve()
+  // Writes one row per turn of the event loop, in the order of the calls.
+  const write = (row: () => void) => {
+    const done = written.then(() => turn()).then(row)
+    written = done
+    return done
+  }
+  const store = {
+    keys: async () => [...records.values()],
+    putKey: (record: KeyRecord) => write(() => void records.set(record.uid, record)),
+    deleteKey: (deleted: string) => write(() => void records.delete(deleted)),
+    isCopy: false,
+    onReplaced: () => undefined,
+  }
+  const book = await KeyBook.open(store, masterKey)
+  const [first, second] = book.list()
+  const outcomes = await Promise.allSettled([
+    ...[book.delete(first!.uid), book.update(first!.uid, { name: 'late', description: null })],
+    ...[book.update(second!.uid, { name: 'early', description: null }), book.delete(second!.uid)],
+  ])
+  t.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
+  )
+  t.deepEqual([book.byUid(first!.uid), book.byUid(second!.uid)], [null, null])
+  t.deepEqual([records.has(first!.uid), records.has(second!.uid)], [false, false])
 })
 
 test('only name and description of a key can change, and a deleted key is refused', async (t) => {

@@ -109,10 +109,9 @@ export class KeyBook {
   /** By uid, in order of creation. */
   readonly #keys = new Map<string, { readonly record: KeyRecord; readonly value: Buffer }>()
   readonly #listeners: ((change: KeyChange) => void)[] = []
-  /** Uids of keys that are being stored. They are already taken. */
-  readonly #creating = new Set<string>()
   #lastMicros = 0
   #changes = 0
+  #turn: Promise<unknown> = Promise.resolve()
 
   private constructor(store: KeyStore, masterKey: string | null) {
     this.#store = store
@@ -190,52 +189,39 @@ export class KeyBook {
       const message = `the action \`${offending}\` concerns the whole instance, but the key is limited to the indexes ${key.indexes.join(', ')}`
       throw new ApiError('index_scoped_api_key_with_global_action', message)
     }
-    const uid = key.uid ?? randomUUID()
-    if (this.#keys.has(uid) || this.#creating.has(uid)) {
-      throw new ApiError('api_key_already_exists', `an API key with the uid \`${uid}\` exists already`)
-    }
-    const now = this.#now()
-    const { name, description, actions, indexes, expiresAt } = key
-    const record = { uid, name, description, actions, indexes, expiresAt, createdAt: now, updatedAt: now }
-    this.#creating.add(uid)
-    try {
-      await this.#store.putKey(record)
-    } finally {
-      this.#creating.delete(uid)
-    }
-    this.#remember(record)
-    return record
+    return this.#inTurn(async () => {
+      const uid = key.uid ?? randomUUID()
+      if (this.#keys.has(uid))
+        throw new ApiError('api_key_already_exists', `an API key with the uid \`${uid}\` exists already`)
+      const now = this.#now()
+      const { name, description, actions, indexes, expiresAt } = key
+      return this.#stored({
+        ...{ uid, name, description, actions, indexes, expiresAt },
+        ...{ createdAt: now, updatedAt: now },
+      })
+    })
   }
 
   /** @throws ApiError `api_key_not_found` */
-  async update(uidOrValue: string, patch: KeyPatch): Promise<KeyRecord> {
-    const record = this.find(uidOrValue)
-    const updated = {
-      ...record,
-      name: patch.name === undefined ? record.name : patch.name,
-      description: patch.description === undefined ? record.description : patch.description,
-      updatedAt: this.#now(),
-    }
-    // Publish the new record before it is stored, so that concurrent changes build on it.
-    this.#remember(updated)
-    try {
-      await this.#store.putKey(updated)
-    } catch (error) {
-      if (this.#keys.get(updated.uid)?.record === updated) this.#remember(record)
-      throw error
-    }
-    return updated
+  update(uidOrValue: string, patch: KeyPatch): Promise<KeyRecord> {
+    return this.#inTurn(async () => {
+      const record = this.find(uidOrValue)
+      return this.#stored({
+        ...record,
+        name: patch.name === undefined ? record.name : patch.name,
+        description: patch.description === undefined ? record.description : patch.description,
+        updatedAt: this.#now(),
+      })
+    })
   }
 
   /** Creates a key, or replaces the one with its uid. */
-  async put(key: NewKey & { readonly uid: string }): Promise<KeyRecord> {
-    const now = this.#now()
-    const createdAt = this.byUid(key.uid)?.createdAt ?? now
-    const record = { ...key, createdAt, updatedAt: now }
+  put(key: NewKey & { readonly uid: string }): Promise<KeyRecord> {
     this.#changes++
-    await this.#store.putKey(record)
-    this.#remember(record)
-    return record
+    return this.#inTurn(async () => {
+      const now = this.#now()
+      return this.#stored({ ...key, createdAt: this.byUid(key.uid)?.createdAt ?? now, updatedAt: now })
+    })
   }
 
   /** Number of changes by clients. */
@@ -247,31 +233,48 @@ export class KeyBook {
    * Makes these the keys of the instance. Writes only what differs. Stops at a change by a client, which is newer.
    * @param changes number of changes before the records were read
    */
-  async take(records: readonly KeyRecord[], changes: number): Promise<void> {
-    const wanted = new Map(records.map((record) => [record.uid, record]))
-    for (const { uid } of this.list()) {
-      if (wanted.has(uid)) continue
-      if (this.#changes !== changes) return
-      await this.#store.deleteKey(uid)
-      this.#forget(uid)
-    }
-    let isChanged = false
-    for (const record of wanted.values()) {
-      if (isDeepStrictEqual(this.byUid(record.uid), record)) continue
-      if (this.#changes !== changes) return
-      await this.#store.putKey(record)
-      isChanged = true
-    }
-    // Sorts them by their dates.
-    if (isChanged) await this.#read()
+  take(records: readonly KeyRecord[], changes: number): Promise<void> {
+    return this.#inTurn(async () => {
+      const wanted = new Map(records.map((record) => [record.uid, record]))
+      for (const { uid } of this.list()) {
+        if (wanted.has(uid)) continue
+        if (this.#changes !== changes) return
+        await this.#store.deleteKey(uid)
+        this.#forget(uid)
+      }
+      let isChanged = false
+      for (const record of wanted.values()) {
+        if (isDeepStrictEqual(this.byUid(record.uid), record)) continue
+        if (this.#changes !== changes) return
+        await this.#store.putKey(record)
+        isChanged = true
+      }
+      // Sorts them by their dates.
+      if (isChanged) await this.#read()
+    })
   }
 
   /** @throws ApiError `api_key_not_found` */
-  async delete(uidOrValue: string): Promise<void> {
-    const { uid } = this.find(uidOrValue)
+  delete(uidOrValue: string): Promise<void> {
     this.#changes++
-    await this.#store.deleteKey(uid)
-    this.#forget(uid)
+    return this.#inTurn(async () => {
+      const { uid } = this.find(uidOrValue)
+      await this.#store.deleteKey(uid)
+      this.#forget(uid)
+    })
+  }
+
+  async #stored(record: KeyRecord): Promise<KeyRecord> {
+    await this.#store.putKey(record)
+    this.#remember(record)
+    return record
+  }
+
+  /** Runs changes one at a time, so that each builds on the one before it. */
+  #inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const done = this.#turn.then(change)
+    this.#turn = done.catch(() => undefined)
+    return done
   }
 
   #forget(uid: string): void {
