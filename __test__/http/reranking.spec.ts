@@ -1,4 +1,9 @@
 import test from 'ava'
+import type { SearchRequest } from '../../ts/engine/index.js'
+import { DisconnectSignal } from '../../ts/operations/index.js'
+import { personalized } from '../../ts/operations/searches/reordering/personalize.js'
+import { rerankingOf } from '../../ts/operations/searches/reordering/rerank.js'
+import type { Rerankers } from '../../ts/reranking/index.js'
 import type { Call, ProviderAnswer } from '../support/provider.js'
 import type { TestBody } from '../support/server.js'
 import { type Asked, askedIn, ids, reversed, world } from './reranking-world.js'
@@ -271,4 +276,43 @@ test('a personalized search keeps its order after its cutoff, and hits that the 
   const long = { userContext: 'x'.repeat(16_385) }
   const refused = await server.post('/indexes/films/search', { q: 'film', personalize: long })
   t.is(refused.body.code, 'invalid_search_personalize_user_context')
+})
+
+/** An answer with a thousand hits. */
+const longAnswer = (hit: object): Buffer =>
+  Buffer.from(JSON.stringify({ hits: Array.from({ length: 1_000 }, () => hit), processingTimeMs: 1 }))
+
+/** A signal of a client that leaves as soon as the event loop turns. */
+function leaving(): DisconnectSignal {
+  const stop = new DisconnectSignal()
+  setImmediate(() => stop.abort())
+  return stop
+}
+
+test('long pages are read and rendered in several turns, none of them after the client left', async (t) => {
+  const asked: unknown[] = []
+  const ask = async (given: unknown) => asked.push(given) && []
+  const rerankers = { rank: ask, personalize: ask } as unknown as Rerankers
+  const page = longAnswer({ id: 1, numbers: Array.from({ length: 4_000 }, (_, at) => at) })
+  const wanted = { queries: [], userContext: 'sailor', deadline: 0, isPinning: false } as const
+  const message = 'the client disconnected'
+  // A failed assertion shows the value, which is long.
+  const answered = () => 'answered'
+  const personal = personalized(rerankers, page, { ...wanted, stop: leaving(), hidesDetails: () => false })
+  await t.throwsAsync(personal.then(answered), { message })
+  const settings = { rerankers: { m: { source: 'rest', url: 'http://rank.example' } } }
+  const engine = { revision: () => 0, settings: async () => JSON.stringify(settings) }
+  const reranking = await rerankingOf(
+    { engine, answers: {}, rerankers } as unknown as Parameters<typeof rerankingOf>[0],
+    { uid: 'films', id: 0 } as unknown as Parameters<typeof rerankingOf>[1],
+    {
+      ...{ q: 'film', paging: { kind: 'offset', offset: 0, limit: 20 }, pins: [] },
+      ...{ attributesToRetrieve: null, showRankingScoreDetails: false },
+    } as unknown as SearchRequest,
+    { model: 'm', topK: 1_000 },
+  )
+  const facts = { degraded: false, usedNegativeOperator: false, terms: 1, semanticHits: null, hits: 1_000 }
+  const reranked = reranking.apply({ body: longAnswer({ id: 1, title: 'film' }), facts }, leaving())
+  await t.throwsAsync(reranked.then(answered), { message })
+  t.deepEqual(asked, [])
 })

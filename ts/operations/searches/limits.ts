@@ -2,6 +2,8 @@
 export const EXPLAINED_CLAUSES_MAX = 100
 /** Milliseconds to prepare queries of a multi-search before yielding to the event loop. */
 export const PREPARING_TURN_MS = 10
+/** Milliseconds of work on the hits of a reordered search before yielding to the event loop. */
+export const REORDERING_TURN_MS = 10
 
 /** Indexes in one list of those that a caller may search. */
 export const DESCRIBED_INDEXES_MAX = 1000

@@ -32,7 +32,7 @@ export async function reorderedQueries(
     requests: searches.map(({ request }, i) => reorderings[i]?.request ?? request),
     paging: null,
     apply: async ({ body, facts }, stop) =>
-      changedResults(bufferOf(body), async (result, i) => {
+      changedResults(bufferOf(body), stop, async (result, i) => {
         const reordering = reorderings[i] ?? null
         if (reordering === null) return result
         const search = searches[i]!

@@ -9,6 +9,7 @@ import {
   documentText,
   indexUidOf,
   notRanked,
+  type Pacer,
   queryPositionOf,
   type Ranking,
   rankedAnswer,
@@ -74,11 +75,9 @@ export async function rerankedFederation(
       const ranking: Ranking = {
         ...{ rerankers, fields, wanted, query, window, isPinning },
         hidesDetails: (hit) => !detailed.has(queryPositionOf(hit) ?? -1),
-        async texts(_, hits) {
-          const texts: string[] = []
-          for (const hit of (await withDocuments(answer, hits, again)).slice(0, wanted.topK))
-            texts.push(await textOf(hit, byIndex))
-          return texts
+        async texts(_, hits, pacer) {
+          const ranked = (await withDocuments({ answer, hits, pacer }, again)).slice(0, wanted.topK)
+          return pacer.map(ranked, (hit) => textOf(hit, byIndex))
         },
       }
       return (await rankedAnswer(ranking, answer, stop)).body
@@ -87,13 +86,12 @@ export async function rerankedFederation(
 
   /** Returns the hits with all displayed fields. A second search reads them if the client asked for others. */
   async function withDocuments(
-    answer: Answer,
-    hits: readonly Buffer[],
+    first: { readonly answer: Answer; readonly hits: readonly Buffer[]; readonly pacer: Pacer },
     again: (requests: readonly SearchRequest[]) => Promise<Answer>,
   ): Promise<readonly Buffer[]> {
-    if (requests.every(({ attributesToRetrieve }) => attributesToRetrieve === null)) return hits
+    if (requests.every(({ attributesToRetrieve }) => attributesToRetrieve === null)) return first.hits
     const search = () => again(requests.map((request) => ({ ...request, ...documentsOnly })))
-    return sameHits({ answer, hits }, search, () =>
+    return sameHits(first, search, () =>
       revisions.every(([id, revision]) => engine.revision(id) === revision),
     )
   }

@@ -1,13 +1,16 @@
 /** The hits of an answer as bytes, and the answer with other hits. */
 import type { SearchFacts } from '../../../engine/index.js'
+import type { DisconnectSignal } from '../disconnect-signal.js'
 import {
   arrayOf,
-  elementSlices,
+  elementSteps,
   type MemberSlice,
   memberSlices,
+  memberSteps,
   objectOf,
   withMembers,
 } from './json-slices.js'
+import { Pacer } from './pacer.js'
 
 /** Members of hits that are no fields of the document. */
 const addedMembers = [
@@ -15,12 +18,32 @@ const addedMembers = [
   ...['_geoDistance'],
 ]
 
-/** Returns the hits of the answer to one search, or of a federated answer. */
-export function hitsOf(body: Buffer): readonly Buffer[] {
-  const hits = memberSlices(body).find(({ name }) => name === 'hits')
-  if (hits === undefined) throw new TypeError('the answer of the engine has no hits')
-  return elementSlices(body, hits.valueStart).map(({ start, end }) => body.subarray(start, end))
+/** The members of an answer, and its hits. */
+export interface AnswerParts {
+  readonly body: Buffer
+  readonly members: readonly MemberSlice[]
+  readonly hits: readonly Buffer[]
 }
+
+/** Returns the parts of the answer to one search, or of a federated answer. */
+export async function partsOf(body: Buffer, pacer: Pacer): Promise<AnswerParts> {
+  const members = await pacer.run(memberSteps(body))
+  const hits = memberNamed(members, 'hits')
+  if (hits === undefined) throw new TypeError('the answer of the engine has no hits')
+  return { body, members, hits: await elementsOf(body, hits, pacer) }
+}
+
+async function elementsOf(
+  body: Buffer,
+  { valueStart }: MemberSlice,
+  pacer: Pacer,
+): Promise<readonly Buffer[]> {
+  const slices = await pacer.run(elementSteps(body, valueStart))
+  return slices.map(({ start, end }) => body.subarray(start, end))
+}
+
+const memberNamed = (members: readonly MemberSlice[], wanted: string): MemberSlice | undefined =>
+  members.find(({ name }) => name === wanted)
 
 /** Changes to an answer. */
 interface AnswerChange {
@@ -40,8 +63,11 @@ interface Stage {
 }
 
 /** Returns the answer with the changes. */
-export function changedAnswer(body: Buffer, { hits, numbers, stage, added }: AnswerChange): Buffer {
-  const members = memberSlices(body).map(({ name, start, valueStart, end }) => {
+export function changedAnswer(
+  { body, members }: AnswerParts,
+  { hits, numbers, stage, added }: AnswerChange,
+): Buffer {
+  const changed = members.map(({ name, start, valueStart, end }) => {
     if (name === 'hits') return Buffer.concat([Buffer.from('"hits":'), arrayOf(hits)])
     if (name === 'performanceDetails')
       return Buffer.concat([body.subarray(start, end - 1), Buffer.from(`,${stageText(stage)}}`)])
@@ -50,12 +76,14 @@ export function changedAnswer(body: Buffer, { hits, numbers, stage, added }: Ans
     const present = Number(body.toString('latin1', valueStart, end))
     return Buffer.from(`${JSON.stringify(name)}:${change(present)}`)
   })
-  return objectOf([...members, ...(added === null ? [] : [Buffer.from(added)])])
+  return objectOf([...changed, ...(added === null ? [] : [Buffer.from(added)])])
 }
 
 /** Returns the answer with a further member. @param added JSON text with its name */
-export const withMember = (body: Buffer, added: string): Buffer =>
-  objectOf([...memberSlices(body).map(({ start, end }) => body.subarray(start, end)), Buffer.from(added)])
+export function withMember(body: Buffer, added: string): Buffer {
+  const end = body.lastIndexOf('}')
+  return Buffer.concat([body.subarray(0, end), Buffer.from(`,${added}}`)])
+}
 
 const stageText = ({ name, ms }: Stage): string => `${JSON.stringify(name)}:"${ms.toFixed(2)}ms"`
 
@@ -66,8 +94,8 @@ export const withStage = (facts: SearchFacts, stage: Stage): SearchFacts =>
     : { ...facts, stages: `${facts.stages.slice(0, -1)},${stageText(stage)}}` }
 
 /** Returns a number of the answer; 0 if it has none with this name. */
-export function numberIn(body: Buffer, wanted: string): number {
-  const member = memberSlices(body).find(({ name }) => name === wanted)
+export function numberIn({ body, members }: AnswerParts, wanted: string): number {
+  const member = memberNamed(members, wanted)
   return member === undefined ? 0 : Number(body.toString('latin1', member.valueStart, member.end))
 }
 
@@ -142,14 +170,17 @@ export function arranged(count: number, ranked: readonly number[], fixed: Readon
 /** Returns the answer to several searches with a changed result of each. */
 export async function changedResults(
   body: Buffer,
+  stop: DisconnectSignal,
   change: (result: Buffer, at: number) => Promise<Buffer>,
 ): Promise<Buffer> {
-  const members = await Promise.all(
-    memberSlices(body).map(async ({ name, start, valueStart, end }) => {
-      if (name !== 'results') return body.subarray(start, end)
-      const results = elementSlices(body, valueStart).map((one) => body.subarray(one.start, one.end))
+  const pacer = new Pacer(stop)
+  const members = await pacer.run(memberSteps(body))
+  const changed = await Promise.all(
+    members.map(async (member) => {
+      if (member.name !== 'results') return body.subarray(member.start, member.end)
+      const results = await elementsOf(body, member, pacer)
       return Buffer.concat([Buffer.from('"results":'), arrayOf(await Promise.all(results.map(change)))])
     }),
   )
-  return objectOf(members)
+  return objectOf(changed)
 }

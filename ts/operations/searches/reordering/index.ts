@@ -7,6 +7,7 @@ import type { WantedRerank } from './ranked-hits.js'
 import { type Reordering, rerankingOf } from './rerank.js'
 
 export { changedResults, documentOf, indexUidOf, queryPositionOf } from './hit-list.js'
+export type { Pacer } from './pacer.js'
 export { type Personalized, personalized, requirePersonalization } from './personalize.js'
 export {
   bufferOf,

@@ -15,14 +15,20 @@ export interface MemberSlice extends Slice {
   readonly valueStart: number
 }
 
+/** Reads a value in steps, between which the event loop may turn. */
+export type Steps<T> = Generator<void, T>
+
 /** Returns the members of the object that begins at `at`. */
-export function memberSlices(json: Buffer, at = 0): readonly MemberSlice[] {
+export const memberSlices = (json: Buffer, at = 0): readonly MemberSlice[] => inOneTurn(memberSteps(json, at))
+
+/** Same as `memberSlices`, for long values. */
+export function* memberSteps(json: Buffer, at = 0): Steps<readonly MemberSlice[]> {
   const members: MemberSlice[] = []
   let next = afterSpace(json, at + 1)
   while (json[next] !== CLOSE_OBJECT) {
     const nameEnd = endOfString(json, next)
     const valueStart = afterSpace(json, afterSpace(json, nameEnd) + 1)
-    const end = endOfValue(json, valueStart)
+    const end = yield* endOfValue(json, valueStart)
     members.push({
       name: JSON.parse(json.toString('utf8', next, nameEnd)) as string,
       ...{ start: next, valueStart, end },
@@ -33,15 +39,23 @@ export function memberSlices(json: Buffer, at = 0): readonly MemberSlice[] {
 }
 
 /** Returns the elements of the array that begins at `at`. */
-export function elementSlices(json: Buffer, at: number): readonly Slice[] {
+export function* elementSteps(json: Buffer, at: number): Steps<readonly Slice[]> {
   const elements: Slice[] = []
   let next = afterSpace(json, at + 1)
   while (json[next] !== CLOSE_ARRAY) {
-    const end = endOfValue(json, next)
+    const end = yield* endOfValue(json, next)
     elements.push({ start: next, end })
     next = afterComma(json, end)
+    yield
   }
   return elements
+}
+
+function inOneTurn<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
 }
 
 /** Returns the object with only the members that `isKept` accepts, and without spaces between them. */
@@ -64,6 +78,8 @@ function enclosed(open: string, parts: readonly Uint8Array[], close: string): Bu
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d]
 const COMMA_BYTES = Buffer.from(',')
+/** Bytes of a value in one step. */
+const STEP_BYTES = 65_536
 
 const isSpace = (byte: number | undefined): boolean =>
   byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
@@ -88,7 +104,7 @@ function endOfString(json: Buffer, at: number): number {
   throw new TypeError(`the answer of the engine has an unfinished string at byte ${at}`)
 }
 
-function endOfValue(json: Buffer, at: number): number {
+function* endOfValue(json: Buffer, at: number): Steps<number> {
   const first = json[at]
   if (first === QUOTE) return endOfString(json, at)
   let next = at
@@ -96,7 +112,12 @@ function endOfValue(json: Buffer, at: number): number {
     while (next < json.length && !isSpace(json[next]) && !isEnd(json[next])) next += 1
     return next
   }
+  let stepEnd = at + STEP_BYTES
   for (let depth = 0; next < json.length; ) {
+    if (next >= stepEnd) {
+      yield
+      stepEnd = next + STEP_BYTES
+    }
     const byte = json[next]
     if (byte === QUOTE) {
       next = endOfString(json, next)

@@ -10,12 +10,12 @@ import {
   arranged,
   changedAnswer,
   documentBytes,
-  hitsOf,
-  isPinned,
+  partsOf,
   queryPositionOf,
   withoutDetails,
 } from './hit-list.js'
-import { bufferOf } from './ranked-hits.js'
+import { Pacer } from './pacer.js'
+import { bufferOf, pinnedHits } from './ranked-hits.js'
 import type { Reordering } from './rerank.js'
 
 /** `personalize` of a search or a federation. */
@@ -77,24 +77,27 @@ export async function personalized(
   { queries, userContext, deadline, stop, isPinning, hidesDetails }: Personalized,
 ): Promise<Buffer> {
   const started = performance.now()
-  const hits = hitsOf(body)
-  const fixed = new Set(hits.flatMap((hit, at) => (isPinning && isPinned(hit) ? [at] : [])))
+  const pacer = new Pacer(stop)
+  const parts = await partsOf(body, pacer)
+  const { hits } = parts
+  const fixed = isPinning ? await pinnedHits(hits, pacer) : new Set<number>()
   const sent = hits.flatMap((_, at) => (fixed.has(at) ? [] : [at]))
+  const documents = await pacer.map(sent, (at) => textOf(hits[at]!))
   const words = [...new Set(queries.map((q) => q?.trim() ?? ''))].filter((q) => q !== '')
   const ranked = await stop.waitFor(() =>
     rerankers.personalize({
       query: [userContext, ...words].join('\n'),
-      documents: sent.map((at) => textOf(hits[at]!)),
-      ...{ deadline, signal: stop.signal },
+      ...{ documents, deadline, signal: stop.signal },
     }),
   )
   const order = ranked?.map(({ index }) => sent[index]!) ?? []
+  const page = await pacer.map(arranged(hits.length, order, fixed), (at) => {
+    const hit = hits[at]!
+    return hidesDetails(queryPositionOf(hit)) ? withoutDetails(hit) : hit
+  })
   const stage = { name: 'search > personalize', ms: performance.now() - started } as const
-  return changedAnswer(body, {
-    hits: arranged(hits.length, order, fixed).map((at) => {
-      const hit = hits[at]!
-      return hidesDetails(queryPositionOf(hit)) ? withoutDetails(hit) : hit
-    }),
+  return changedAnswer(parts, {
+    hits: page,
     numbers: { processingTimeMs: (before) => before + Math.round(stage.ms) },
     stage,
     added: null,

@@ -10,14 +10,15 @@ import type { DisconnectSignal } from '../disconnect-signal.js'
 import {
   arranged,
   changedAnswer,
-  hitsOf,
   isPinned,
   numberIn,
+  partsOf,
   withDetail,
   withMember,
   withoutDetails,
   withStage,
 } from './hit-list.js'
+import { Pacer } from './pacer.js'
 import type { HitWindow } from './window.js'
 
 /** `rerank` of a search. */
@@ -41,7 +42,7 @@ export interface Ranking {
    * Returns the texts of the first hits. A hit with an empty text is not ranked.
    * @throws NotRanked
    */
-  texts(answer: Answer, hits: readonly Buffer[], stop: DisconnectSignal): Promise<readonly string[]>
+  texts(answer: Answer, hits: readonly Buffer[], pacer: Pacer): Promise<readonly string[]>
   /** Returns true if the client did not ask for the score details of a hit. */
   hidesDetails(hit: Buffer): boolean
 }
@@ -62,14 +63,15 @@ export async function rankedAnswer(
 ): Promise<Answer> {
   const started = performance.now()
   const { wanted, window, isPinning, hidesDetails } = ranking
-  const body = bufferOf(answer.body)
-  const hits = hitsOf(body)
-  const fixed = new Set(hits.flatMap((hit, at) => (isPinning && isPinned(hit) ? [at] : [])))
+  const pacer = new Pacer(stop)
+  const parts = await partsOf(bufferOf(answer.body), pacer)
+  const { hits } = parts
+  const fixed = isPinning ? await pinnedHits(hits, pacer) : new Set<number>()
   let order = hits.map((_, at) => at)
   let details: readonly (string | null)[] = []
   let outcome: object
   try {
-    const texts = await ranking.texts(answer, hits, stop)
+    const texts = await ranking.texts(answer, hits, pacer)
     const ranked = await scored(ranking, texts, fixed, stop)
     order = arranged(
       hits.length,
@@ -82,7 +84,7 @@ export async function rankedAnswer(
     if (!(error instanceof NotRanked || error instanceof RerankError)) throw error
     outcome = { applied: false, model: wanted.model, reason: error.message }
   }
-  const page = order.slice(window.from, window.to).map((at) => {
+  const page = await pacer.map(order.slice(window.from, window.to), (at) => {
     const hit = hits[at]!
     if (hidesDetails(hit)) return isPinning ? withoutDetails(hit) : hit
     const detail = details[at] ?? null
@@ -92,10 +94,10 @@ export async function rankedAnswer(
   const { timeAt: _, ...rest } = answer
   return {
     ...rest,
-    body: changedAnswer(body, {
+    body: changedAnswer(parts, {
       hits: page,
       numbers: {
-        ...window.numbers(numberIn(body, 'totalHits')),
+        ...window.numbers(numberIn(parts, 'totalHits')),
         processingTimeMs: (before) => before + Math.round(stage.ms),
       },
       stage,
@@ -103,6 +105,12 @@ export async function rankedAnswer(
     }),
     facts: { ...withStage(answer.facts, stage), hits: page.length },
   }
+}
+
+/** Returns the positions of the hits that a dynamic search rule fixed. The hits must have score details. */
+export async function pinnedHits(hits: readonly Buffer[], pacer: Pacer): Promise<ReadonlySet<number>> {
+  const pinned = await pacer.map(hits, isPinned)
+  return new Set(pinned.flatMap((isFixed, at) => (isFixed ? [at] : [])))
 }
 
 /** Position of a hit, and its score; null: the service gave none. */
@@ -192,7 +200,7 @@ export const documentsOnly = {
  * @throws NotRanked if the documents are too large, or the searches may have found other hits
  */
 export async function sameHits(
-  first: { readonly answer: Answer; readonly hits: readonly Buffer[] },
+  first: { readonly answer: Answer; readonly hits: readonly Buffer[]; readonly pacer: Pacer },
   search: () => Promise<Answer>,
   isUnchanged: () => boolean,
 ): Promise<readonly Buffer[]> {
@@ -203,7 +211,7 @@ export async function sameHits(
   })
   if (first.answer.facts.degraded || second.facts.degraded)
     throw new NotRanked('the search reached its own time limit')
-  const found = hitsOf(bufferOf(second.body))
+  const { hits: found } = await partsOf(bufferOf(second.body), first.pacer)
   if (found.length !== first.hits.length || !isUnchanged())
     throw new NotRanked('the index changed during the search')
   return found

@@ -5,6 +5,7 @@ import type { IndexEntry } from '../../../tasks/index.js'
 import type { DisconnectSignal } from '../disconnect-signal.js'
 import type { SearchServices } from '../services.js'
 import { documentOf } from './hit-list.js'
+import type { Pacer } from './pacer.js'
 import {
   documentsOnly,
   documentText,
@@ -53,11 +54,9 @@ export async function rerankingOf(
   const ranking = {
     ...{ rerankers, fields, wanted, query, window, isPinning },
     hidesDetails: () => !request.showRankingScoreDetails,
-    async texts(answer: Answer, hits: readonly Buffer[], stop: DisconnectSignal) {
-      const texts: string[] = []
-      for (const hit of (await withDocuments(answer, hits, stop)).slice(0, wanted.topK))
-        texts.push(await documentText(documentOf(hit), fields, settings.searchableAttributes))
-      return texts
+    async texts(answer: Answer, hits: readonly Buffer[], pacer: Pacer) {
+      const ranked = (await withDocuments(answer, hits, pacer)).slice(0, wanted.topK)
+      return pacer.map(ranked, (hit) => documentText(documentOf(hit), fields, settings.searchableAttributes))
     },
   }
   return { request: widened, apply: (answer, stop) => rankedAnswer(ranking, answer, stop) }
@@ -66,11 +65,11 @@ export async function rerankingOf(
   async function withDocuments(
     answer: Answer,
     hits: readonly Buffer[],
-    stop: DisconnectSignal,
+    pacer: Pacer,
   ): Promise<readonly Buffer[]> {
     if (request.attributesToRetrieve === null) return hits
-    const search = () => answers.search(entry.id, { ...widened, ...documentsOnly }, stop)
-    return sameHits({ answer, hits }, search, () => engine.revision(entry.id) === revision)
+    const search = () => answers.search(entry.id, { ...widened, ...documentsOnly }, pacer.stop)
+    return sameHits({ answer, hits, pacer }, search, () => engine.revision(entry.id) === revision)
   }
 }
 
