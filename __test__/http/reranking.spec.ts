@@ -181,6 +181,45 @@ test('each query of a multi-search may be reranked', async (t) => {
   t.deepEqual(ids(get.body), [2, 1, 3])
 })
 
+test('queries of a multi-search are reranked a few at a time, their documents read one by one', async (t) => {
+  let running = 0
+  let most = 0
+  const { server, provider } = await world(t, reversed, {
+    wrapEngine: (engine) =>
+      new Proxy(engine, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name)
+          if (name !== 'search') return typeof value === 'function' ? value.bind(target) : value
+          return async (...given: Parameters<typeof target.search>) => {
+            running += 1
+            most = Math.max(most, running)
+            return target.search(...given).finally(() => (running -= 1))
+          }
+        },
+      }),
+  })
+  // Documents are read by a second search if the client wants other fields. No text occurs twice, so none is cached.
+  const queries = Array.from({ length: 9 }, (_, at) => ({
+    ...{ indexUid: 'films', q: `film ${'x '.repeat(at)}`, attributesToRetrieve: ['id'], limit: 3, rerank },
+  }))
+  const { body } = await server.post('/multi-search', { queries })
+  for (const result of body.results) t.like(result.rerank, { applied: true })
+  t.deepEqual([provider.calls.length, most], [9, 1])
+})
+
+test('the hits that all queries of a request rerank are bounded', async (t) => {
+  const { server } = await world(t, reversed)
+  const query = { indexUid: 'films', q: 'film', limit: 1, rerank: { model: 'm', topK: 1_000 } }
+  const ten = Array.from({ length: 10 }, () => query)
+  t.is((await server.post('/multi-search', { queries: ten })).body.results.length, 10)
+  const more = await server.post('/multi-search', { queries: [...ten, { ...query, rerank: { model: 'm' } }] })
+  t.is(more.body.code, 'invalid_search_rerank_top_k')
+  t.is(
+    more.body.message,
+    'bad value at `.queries`: `rerank.topK` is 10050 for all queries together, the most is 10000',
+  )
+})
+
 test('keys of rerankers are masked, kept when the mask is sent back, and defaults are shown', async (t) => {
   const { server } = await world(t, reversed, { reranker: { source: 'jina', url: null, model: null } })
   for (const [fields, reason] of [

@@ -21,5 +21,8 @@ export const QUERIES_MAX = 1_000
 /** Hits that a reranker ranks in one search. Services accept about a thousand documents. */
 export const RERANK_TOP_K_MAX = 1_000
 
+/** Hits that rerankers rank for all queries of a request: ten times the most of one, or 200 queries by default. */
+export const RERANKED_HITS_MAX = 10_000
+
 /** Bytes of the `userContext` of a personalized search, which is sent to a service. */
 export const USER_CONTEXT_BYTES_MAX = 16_384

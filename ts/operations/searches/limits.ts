@@ -4,6 +4,8 @@ export const EXPLAINED_CLAUSES_MAX = 100
 export const PREPARING_TURN_MS = 10
 /** Milliseconds of work on the hits of a reordered search before yielding to the event loop. */
 export const REORDERING_TURN_MS = 10
+/** Queries of a multi-search whose hits are reordered at the same time. Each may hold the texts of 1,000 hits. */
+export const REORDERINGS_AT_ONCE = 4
 
 /** Indexes in one list of those that a caller may search. */
 export const DESCRIBED_INDEXES_MAX = 1000

@@ -16,6 +16,7 @@ import {
   optional,
   personalize,
   QUERIES_MAX,
+  RERANKED_HITS_MAX,
   refined,
   required,
   shape,
@@ -64,9 +65,15 @@ const federationFields = {
   personalize: optional(personalize, 'invalid_search_personalize'),
   rerank: optional(federationRerank, 'invalid_search_rerank'),
 } as const
+const queries = refined(atMost(list(shape(queryFields)), QUERIES_MAX), (all, at) => {
+  const hits = all.reduce((sum, { rerank }) => sum + (rerank?.topK ?? 0), 0)
+  if (hits <= RERANKED_HITS_MAX) return all
+  const reason = `\`rerank.topK\` is ${hits} for all queries together, the most is ${RERANKED_HITS_MAX}`
+  throw badValue(reason, { ...at, code: 'invalid_search_rerank_top_k' })
+})
 export const multiSearchBody = shape({
   federation: optional(shape(federationFields), 'bad_request'),
-  queries: required(atMost(list(shape(queryFields)), QUERIES_MAX), 'bad_request'),
+  queries: required(queries, 'bad_request'),
 })
 
 export type Query = Values<typeof queryFields>

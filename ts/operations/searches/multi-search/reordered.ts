@@ -23,10 +23,11 @@ export async function reorderedQueries(
 ): Promise<ReorderedSearches | null> {
   if (searches.every(({ asked: { query } }) => query.rerank === null && query.personalize === null))
     return null
+  const inTurn = { ...services, answers: oneByOne(services.answers) }
   const reorderings: (Reordering | null)[] = []
   for (const { asked, entry, request } of searches) {
     const { query } = asked
-    reorderings.push(await at(asked, () => reorderingOf(services, entry, request, query, started)))
+    reorderings.push(await at(asked, () => reorderingOf(inTurn, entry, request, query, started)))
   }
   return {
     requests: searches.map(({ request }, i) => reorderings[i]?.request ?? request),
@@ -39,6 +40,19 @@ export async function reorderedQueries(
         const answer = await at(search.asked, () => reordering.apply({ body: result, facts }, stop))
         return bufferOf(answer.body)
       }),
+  }
+}
+
+/** Runs the searches one after another: they share one slot of the search queue. */
+function oneByOne(answers: Services['answers']): Services['answers'] {
+  let turn: Promise<unknown> = Promise.resolve()
+  return {
+    ...answers,
+    search(...given) {
+      const found = turn.then(() => answers.search(...given))
+      turn = found.catch(() => undefined)
+      return found
+    },
   }
 }
 

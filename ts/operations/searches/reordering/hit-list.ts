@@ -1,6 +1,7 @@
 /** The hits of an answer as bytes, and the answer with other hits. */
 import type { SearchFacts } from '../../../engine/index.js'
 import type { DisconnectSignal } from '../disconnect-signal.js'
+import { REORDERINGS_AT_ONCE } from '../limits.js'
 import {
   arrayOf,
   elementSteps,
@@ -167,7 +168,7 @@ export function arranged(count: number, ranked: readonly number[], fixed: Readon
   return all.map((at) => (fixed.has(at) ? at : moving[next++]!))
 }
 
-/** Returns the answer to several searches with a changed result of each. */
+/** Returns the answer to several searches with a changed result of each. Changes only a few results at a time. */
 export async function changedResults(
   body: Buffer,
   stop: DisconnectSignal,
@@ -179,8 +180,26 @@ export async function changedResults(
     members.map(async (member) => {
       if (member.name !== 'results') return body.subarray(member.start, member.end)
       const results = await elementsOf(body, member, pacer)
-      return Buffer.concat([Buffer.from('"results":'), arrayOf(await Promise.all(results.map(change)))])
+      return Buffer.concat([Buffer.from('"results":'), arrayOf(await fewAtOnce(results, change))])
     }),
   )
   return objectOf(changed)
+}
+
+async function fewAtOnce<T, U>(
+  items: readonly T[],
+  change: (item: T, at: number) => Promise<U>,
+): Promise<readonly U[]> {
+  const changed: U[] = []
+  let next = 0
+  const work = async (): Promise<void> => {
+    for (let at = next++; at < items.length; at = next++) changed[at] = await change(items[at]!, at)
+  }
+  try {
+    await Promise.all(Array.from({ length: REORDERINGS_AT_ONCE }, work))
+  } finally {
+    // After a failure no other change begins.
+    next = items.length
+  }
+  return changed
 }
