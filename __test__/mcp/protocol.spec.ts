@@ -252,6 +252,22 @@ test('a call that is cancelled stops its search', async (t) => {
   t.is(stopped, 2)
 })
 
+test('a batch that cancels its own call is answered', async (t) => {
+  const server = await startFilms(t)
+  const call = rpc('tools/call', { name: 'listIndexes', arguments: {} })
+  const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }
+  for (const batch of [
+    [call, cancel],
+    [cancel, call],
+  ]) {
+    const { status, bytes } = await server.post('/mcp', batch)
+    t.is(status, 200)
+    t.like(JSON.parse(bytes.toString()), { id: 1, result: { isError: undefined } })
+  }
+  const { status, bytes } = await server.post('/mcp', [cancel])
+  t.deepEqual([status, bytes.length], [202, 0])
+})
+
 async function until(t: ExecutionContext, isTrue: () => boolean): Promise<void> {
   const deadline = Date.now() + 60_000
   while (!isTrue()) {

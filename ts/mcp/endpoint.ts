@@ -49,7 +49,7 @@ export async function openMcpEndpoint(setup: McpSetup): Promise<McpEndpoint> {
     const close = (): void => void server.close().catch(() => undefined)
     request.signal.addEventListener('abort', close, { once: true })
     try {
-      return await transport.handleRequest(request, { parsedBody: body })
+      return await transport.handleRequest(request, { parsedBody: withoutCancellations(body) })
     } finally {
       request.signal.removeEventListener('abort', close)
       close()
@@ -72,6 +72,16 @@ export async function openMcpEndpoint(setup: McpSetup): Promise<McpEndpoint> {
     },
     close: () => modern.close(),
   }
+}
+
+/**
+ * Removes cancellations from a batch. They could only cancel calls of the same batch, and the library never answers a
+ * batch with a cancelled call.
+ */
+function withoutCancellations(body: unknown): unknown {
+  if (!Array.isArray(body)) return body
+  const kept = body.filter((message) => message?.method !== 'notifications/cancelled')
+  return kept.length === 0 ? body : kept
 }
 
 function apiOf(apis: WeakMap<Request, Api>, request: Request | undefined): Api {
