@@ -1,3 +1,7 @@
+import { once } from 'node:events'
+import { readdir, readlink } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
 import test from 'ava'
 import { checkError, checkRefusals } from '../support/refusals.js'
 import { startServer } from '../support/server.js'
@@ -167,6 +171,28 @@ test('the documents of an unfinished task are returned as NDJSON, whatever their
   checkError(t, await server.get('/tasks/4/documents'), 404, 'task_file_not_found')
   checkError(t, await server.get('/tasks/9/documents'), 404, 'task_not_found')
   checkError(t, await server.get('/tasks/x/documents'), 400, 'invalid_task_uids')
+})
+
+const onLinux = process.platform === 'linux' ? test : test.skip
+onLinux('the upload of a task is closed if its reader leaves before the first document', async (t) => {
+  const server = await startServer(t, { limits: { tasksMax: 0 } })
+  const body = Array.from({ length: 20_000 }, (_, id) => `{"id":${id},"text":"a ferry"}\n`).join('')
+  const headers = { 'content-type': 'application/x-ndjson' }
+  await server.post('/indexes/ferries/documents', body, { headers })
+  const { tasks, directory } = server.parts
+  const openUploads = async (): Promise<readonly string[]> => {
+    const files = await Promise.all(
+      (await readdir('/proc/self/fd')).map((one) => readlink(`/proc/self/fd/${one}`).catch(() => '')),
+    )
+    return files.filter((path) => path.startsWith(`${directory}/update_files/`))
+  }
+  const documents = await tasks.documents(0)
+  t.is((await openUploads()).length, 1)
+  const stream = Readable.from(documents ?? []).destroy()
+  await once(stream, 'close')
+  // The system closes a file in another thread.
+  for (let reads = 0; reads < 1_000 && (await openUploads()).length > 0; reads++) await turn()
+  t.deepEqual(await openUploads(), [])
 })
 
 test('the task queue is compacted while it runs', async (t) => {

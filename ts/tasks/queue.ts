@@ -178,13 +178,23 @@ export function queue(parts: QueueParts): Tasks {
   }
 }
 
-async function* following(
+/** Returns the elements after a first one was read. Not a generator: one that never began would not end `rest`. */
+function following(
   first: IteratorResult<string>,
-  rest: AsyncIterable<string>,
-): AsyncGenerator<string> {
-  if (first.done) return
-  yield first.value
-  yield* rest
+  rest: AsyncGenerator<string>,
+): AsyncIterableIterator<string> {
+  let isFirst = true
+  return {
+    [Symbol.asyncIterator]() {
+      return this
+    },
+    async next() {
+      if (!isFirst) return rest.next()
+      isFirst = false
+      return first
+    },
+    return: () => rest.return(undefined),
+  }
 }
 
 /** Creates the access to the small durable tables other than the tasks. */
