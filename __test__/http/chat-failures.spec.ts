@@ -102,6 +102,26 @@ const failures: Readonly<
     /"type":"json_deserialize_error"/,
     ...([502, 'remote_bad_response'] as const),
   ],
+  'a completion without a message': [
+    answered(200, { choices: [{ message: null }] }),
+    fault('json_deserialize_error', 'the provider sent JSON that is not a chat completion'),
+    ...([502, 'remote_bad_response'] as const),
+  ],
+  'calls that are no list': [
+    { pieces: [text, eventOf(chunkJson({ tool_calls: {} })), DONE] },
+    fault('json_deserialize_error', 'the provider sent `tool_calls` that are no calls: {}'),
+    ...([502, 'remote_bad_response'] as const),
+  ],
+  'a call that is null': [
+    { pieces: [text, eventOf(chunkJson({ tool_calls: [null] })), DONE] },
+    fault('json_deserialize_error', 'the provider sent `tool_calls` that are no calls: [null]'),
+    ...([502, 'remote_bad_response'] as const),
+  ],
+  'a completion with a call that is null': [
+    answered(200, { choices: [{ message: { content: 'a', tool_calls: [null] } }] }),
+    fault('json_deserialize_error', 'the provider sent `tool_calls` that are no calls: [null]'),
+    ...([502, 'remote_bad_response'] as const),
+  ],
   'a stream that ends at once': [
     { pieces: [] },
     fault('stream_ended', 'the provider ended its stream before the answer'),
@@ -149,6 +169,15 @@ test('each failure of the provider is one error event, or an error without strea
     t.false(JSON.stringify(body).includes(key), name)
   }
   t.is(provider.calls.length, 2 * cases.length, 'nothing is retried')
+})
+
+test('a chunk whose `delta` is null adds nothing to the answer', async (t) => {
+  const end = JSON.stringify({ choices: [{ index: 0, delta: null, finish_reason: 'stop' }] })
+  const { server } = await startChats(t, () => ({ pieces: [text, eventOf(end), DONE] }))
+  t.is(textOf(await ask(server)), 'Hel')
+  const { status, body } = await server.post('/chats/w/chat/completions', question({ stream: false }))
+  t.is(status, 200)
+  t.like(body.choices, [{ message: { content: 'Hel' }, finish_reason: 'stop' }])
 })
 
 test('a provider that cannot be called is named', async (t) => {

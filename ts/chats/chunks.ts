@@ -21,9 +21,11 @@ export interface ChunkValue {
   readonly usage?: unknown
 }
 
+type ChunkDelta = Readonly<Record<string, unknown>> & { readonly tool_calls?: readonly CallPart[] | null }
+
 interface ChunkChoice {
   readonly index?: unknown
-  readonly delta?: Readonly<Record<string, unknown>> & { readonly tool_calls?: readonly CallPart[] | null }
+  readonly delta?: ChunkDelta | null
   readonly finish_reason?: string | null
 }
 
@@ -92,10 +94,10 @@ export function wholeAnswer(body: Uint8Array, secret: string | null): Chunk {
   if (failure !== null) throw failure
   const { id, created, model, usage, choices } = answer as ChunkValue
   const [choice] = (Array.isArray(choices) ? choices : []) as readonly {
-    readonly message?: ChunkChoice['delta']
+    readonly message?: ChunkDelta | null
     readonly finish_reason?: string
   }[]
-  if (choice?.message === undefined)
+  if (!choice?.message)
     throw badAnswer('json_deserialize_error', 'the provider sent JSON that is not a chat completion')
   const value = {
     ...{ id, object: 'chat.completion.chunk', created, model },

@@ -21,10 +21,10 @@ export async function completed(parts: AsyncIterable<Part>): Promise<Readonly<Re
       usage = counted
       continue
     }
-    const { delta = {}, finish_reason: end } = choice
-    if (typeof delta.content === 'string') content += delta.content
-    if (typeof delta.refusal === 'string') refusal = (refusal ?? '') + delta.refusal
-    for (const { index: _, ...call } of delta.tool_calls ?? []) events.push(call)
+    const { delta, finish_reason: end } = choice
+    if (typeof delta?.content === 'string') content += delta.content
+    if (typeof delta?.refusal === 'string') refusal = (refusal ?? '') + delta.refusal
+    for (const { index: _, ...call } of delta?.tool_calls ?? []) events.push(call)
     chars += part.text.length
     if (content.length > ANSWER_CHARS_MAX || chars > EVENTS_CHARS_MAX)
       throw badAnswer('answer_too_large', 'the answer is too long; stream it')

@@ -1,5 +1,6 @@
 /** An answer of the model: text for the client, and calls of tools, which the client does not get. */
 import { randomUUID } from 'node:crypto'
+import { cutText } from '../parse/index.js'
 import { type CallPart, type Chunk, type ChunkValue, madeChunk } from './chunks.js'
 import { badAnswer } from './failure.js'
 import { ANSWER_CHARS_MAX, CALL_CHARS_MAX, CALLS_PER_ROUND_MAX } from './limits.js'
@@ -93,7 +94,7 @@ export class Turn {
     const { delta, finish_reason: end = null } = choice
     const { tool_calls: calls, function_call: older, ...rest } = delta ?? {}
     if (typeof rest.content === 'string') this.#add(rest.content)
-    const parts = Array.isArray(calls) ? calls : []
+    const parts = callParts(calls)
     for (const part of parts) this.#addCall(part)
     if (end !== null) this.#isFinished = true
     const endsWithCalls =
@@ -115,7 +116,7 @@ export class Turn {
   }
 
   #addCall(part: CallPart): void {
-    const { id, function: called } = part ?? {}
+    const { id, function: called } = part
     const key = this.#keyOf(part)
     let call = this.#calls.get(key)
     if (call === undefined) {
@@ -141,6 +142,14 @@ export class Turn {
     if (known !== undefined) return Number(known[0])
     return id === undefined && this.#calls.size > 0 ? this.#calls.size - 1 : this.#calls.size
   }
+}
+
+/** Returns the calls in a chunk. @throws ChatFailure if they are no list of objects */
+function callParts(calls: unknown): readonly CallPart[] {
+  if (calls === undefined || calls === null) return []
+  if (Array.isArray(calls) && calls.every((call) => typeof call === 'object' && call !== null)) return calls
+  const shown = cutText(JSON.stringify(calls), 200)
+  throw badAnswer('json_deserialize_error', `the provider sent \`tool_calls\` that are no calls: ${shown}`)
 }
 
 function usageOf(value: unknown): Usage | null {
