@@ -1,4 +1,5 @@
 import test from 'ava'
+import { startReceiver } from '../support/receiver.js'
 import { checkError, checkRefusals } from '../support/refusals.js'
 import { startServer } from '../support/server.js'
 
@@ -35,6 +36,28 @@ test('secrets of webhooks are never shown', async (t) => {
     const { body } = await server.post('/webhooks', { url, headers: { AuthorizatioN: sent } })
     t.deepEqual(body.headers, { AuthorizatioN: masked })
   }
+})
+
+test('the user of a URL is masked, and kept when the mask is sent back', async (t) => {
+  const receiver = await startReceiver(t)
+  const secret = receiver.url.replace('//', '//ferry:harbour@')
+  const masked = receiver.url.replace('//', '//XXX...@')
+  const server = await startServer(t, {
+    allowedNetworks: ['127.0.0.0/8'],
+    taskWebhook: { url: 'https://ferry:harbour@hook.example/', authorization: null },
+  })
+  const { body } = await server.post('/webhooks', { url: secret })
+  t.is(body.url, masked)
+  const path = `/webhooks/${body.uuid}`
+  t.is((await server.patch(path, { url: masked })).body.url, masked)
+  t.is((await server.get(path)).body.url, masked)
+  const urls = (await server.get('/webhooks')).body.results.map((one) => (one as { url?: string }).url)
+  t.deepEqual(urls.toSorted(), [masked, 'https://XXX...@hook.example/'])
+  await server.settle(t, server.post('/indexes', { uid: 'ferries' }))
+  await receiver.until(() => receiver.receipts.length > 0)
+  t.is(receiver.receipts[0]?.headers.authorization, `Basic ${btoa('ferry:harbour')}`)
+  const other = await server.patch(path, { url: 'https://hook.example/' })
+  t.is(other.body.url, 'https://hook.example/')
 })
 
 test('the webhook of the launch options is listed and cannot be changed', async (t) => {

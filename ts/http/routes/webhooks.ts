@@ -14,6 +14,7 @@ import {
   string,
   type Type,
 } from '../../operations/index.js'
+import { maskUserInfo } from '../../settings/index.js'
 import { LAUNCH_WEBHOOK, type StoredWebhook } from '../../tasks/index.js'
 import { listOf, record, sendJson, webhook as webhookAnswer } from '../answers/index.js'
 import { recordUse } from '../metrics/index.js'
@@ -145,5 +146,6 @@ function view({ uuid, url, headers }: StoredWebhook): unknown {
     name,
     name.toLowerCase() === 'authorization' ? redactedAuthorization(value) : value,
   ])
-  return { uuid, isEditable: uuid !== LAUNCH_WEBHOOK, url, headers: Object.fromEntries(shown) }
+  const isEditable = uuid !== LAUNCH_WEBHOOK
+  return { uuid, isEditable, url: maskUserInfo(url), headers: Object.fromEntries(shown) }
 }

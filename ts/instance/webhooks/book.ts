@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { ApiError } from '../../errors/index.js'
+import { maskUserInfo } from '../../settings/index.js'
 import { LAUNCH_WEBHOOK, type StoredWebhook, type WebhookBody, type WebhookStore } from '../../tasks/index.js'
 import { HEADERS_MAX, WEBHOOKS_MAX } from './limits.js'
 
@@ -60,7 +61,9 @@ export class WebhookBook {
   update(uuid: string, { url, headers }: WebhookChange): Promise<StoredWebhook> {
     return this.#inTurn(() => {
       const known = this.#editable(uuid)
-      return this.#put({ uuid, url: url ?? known.url, headers: merged(known.headers, headers) })
+      // A client may send back what an answer showed.
+      const isKept = url === undefined || url === maskUserInfo(known.url)
+      return this.#put({ uuid, url: isKept ? known.url : url, headers: merged(known.headers, headers) })
     })
   }
 

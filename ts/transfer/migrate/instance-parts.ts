@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { HIDDEN_SECRET, maskUserInfo } from '../../settings/index.js'
 import { isText, type Peer, PeerError } from '../peer/index.js'
 import { isMasked } from './embedders.js'
 import type { FeatureFlags, Inventory, KeyFacts, WebhookFacts } from './inventory.js'
@@ -104,12 +105,15 @@ export function missingWebhooks(
 const shownHeaders = ({ headers }: WebhookFacts): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(headers).filter(([, value]) => !isMasked(value)))
 
+/** Returns true if two URLs are equal. An instance may mask the user of a URL, so users are not compared. */
+const sameUrl = (a: WebhookFacts, b: WebhookFacts): boolean => maskUserInfo(a.url) === maskUserInfo(b.url)
+
 export const sameWebhook = (a: WebhookFacts, b: WebhookFacts): boolean =>
-  a.url === b.url && isDeepStrictEqual(a.headers, b.headers)
+  sameUrl(a, b) && isDeepStrictEqual(a.headers, b.headers)
 
 /** Returns true if `target` may be a copy of `source`. Masked headers are not compared. */
 const isCopyOf = (source: WebhookFacts, target: WebhookFacts): boolean =>
-  source.url === target.url &&
+  sameUrl(source, target) &&
   Object.entries(shownHeaders(source)).every(([name, value]) => target.headers[name] === value)
 
 /** Creates missing webhooks on the target, with new uuids, since the API does not accept uuids. */
@@ -119,6 +123,10 @@ export async function copyWebhooks(to: Peer, source: Inventory, target: Inventor
   for (const webhook of missing) {
     const body = { url: webhook.url, headers: shownHeaders(webhook) }
     const { uuid } = await to.json<WebhookFacts>('POST', '/webhooks', { body, shape: { uuid: isText } })
+    if (webhook.url.includes(`/${HIDDEN_SECRET}@`))
+      remarks.push(
+        `${webhookName(webhook)} needs its url again, whose user the source masks: PATCH /webhooks/${uuid}`,
+      )
     const masked = Object.keys(webhook.headers).filter((name) => isMasked(webhook.headers[name]))
     if (masked.length > 0)
       remarks.push(
