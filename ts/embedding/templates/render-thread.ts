@@ -66,7 +66,13 @@ export class RenderThread {
       return
     }
     clearTimeout(this.#idle)
-    this.#worker ??= this.#start()
+    try {
+      this.#worker ??= this.#start()
+    } catch (error) {
+      const failure = new Error('the rendering thread cannot be started', { cause: error })
+      this.#settle(({ reject }) => reject(failure))
+      return
+    }
     // Keeps the process running until the answer arrives.
     this.#worker.ref()
     this.#worker.postMessage(next.call)
