@@ -29,7 +29,16 @@ export const mcpRoutes: FastifyPluginAsync<RouteServices> = async (app, services
   const bytesMax = Math.min(options.payloadBytesMax, bodyLimits(operation.url).bytesMax)
   /** Loaded at the first request. */
   let endpoint: Promise<McpEndpoint> | null = null
-  app.addHook('onClose', async () => (await endpoint)?.close())
+  const endpointOnce = (): Promise<McpEndpoint> => {
+    const setup = { version: version.pkgVersion, writes: options.mcpWrites }
+    endpoint ??= openMcpEndpoint(setup).catch((error: unknown) => {
+      // The next request tries again, such as when descriptors are free again.
+      endpoint = null
+      throw error
+    })
+    return endpoint
+  }
+  app.addHook('onClose', async () => (await endpoint?.catch(() => null))?.close())
 
   app.route({
     method: operation.method,
@@ -45,13 +54,13 @@ export const mcpRoutes: FastifyPluginAsync<RouteServices> = async (app, services
       }
       features.require('mcpRoute', 'calling `POST /mcp`')
       const body = await jsonBody(request, bytesMax, anything)
-      endpoint ??= openMcpEndpoint({ version: version.pkgVersion, writes: options.mcpWrites })
+      const { answer: answered } = await endpointOnce()
       const stop = new AbortController()
       const stopListening = disconnectOf(reply)(() => stop.abort())
       try {
         const { headers } = request
         const api = apiOf(services, { headers, disconnect: stop.signal })
-        const answer = await (await endpoint).answer({ headers, body, api, signal: stop.signal })
+        const answer = await answered({ headers, body, api, signal: stop.signal })
         void reply.code(answer.status)
         for (const [name, value] of Object.entries(answer.headers)) void reply.header(name, value)
         return reply.send(answer.body)
