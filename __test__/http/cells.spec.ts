@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer as httpServer } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { text } from 'node:stream/consumers'
 import test from 'ava'
@@ -5,6 +7,7 @@ import { Meilisearch } from 'meilisearch'
 import { openOutbound } from '../../ts/outbound/index.js'
 import { masterKey, startCells } from '../support/cells.js'
 import { defaultWaitOptions } from '../support/client.js'
+import { listening } from '../support/listening.js'
 import { checkError } from '../support/refusals.js'
 import { alone } from '../support/replicated.js'
 
@@ -180,6 +183,27 @@ test('the receiver reads its placement if that of the sender is newer', async (t
   b.known.next = newer
   t.is((await a.patch('/indexes/films/settings', { stopWords: ['a'] })).status, 202)
   t.is(b.known.refreshes, 1)
+})
+
+test('a refusal that is cut off is followed like a complete one', async (t) => {
+  const { a } = await startCells(t)
+  let ended: Promise<unknown> = Promise.resolve()
+  const cutting = httpServer((_request, response) => {
+    ended = once(response, 'close')
+    response.writeHead(503, { 'x-siftd-placement': '2', 'content-length': '1000' })
+    response.write('{', () => response.destroy())
+  })
+  const url = await listening(t, cutting)
+  const { current } = a.known
+  a.known.next = { ...current, version: 2 }
+  a.known.current = {
+    ...current,
+    cells: { ...current.cells, b: { number: 1, urls: [url] } },
+    indexes: { films: 'b' },
+  }
+  checkError(t, await a.get('/indexes/films'), 404, 'index_not_found')
+  await ended
+  t.is((await a.get('/health')).status, 200)
 })
 
 test('a forged header of a cell gives no rights, and nothing is passed on', async (t) => {

@@ -104,7 +104,8 @@ export async function passToCell(
     await sendPassed(reply, answer)
     return true
   }
-  answer.body.resume()
+  // Nothing reads this body, so its failure changes nothing.
+  answer.body.on('error', () => undefined).resume()
   if (Number(version) > cells.placement.version) await cells.refresh()
   const next = owner()
   if (next !== cells.name) {
