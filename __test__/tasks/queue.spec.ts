@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'ava'
+import { jsonOf } from '../../ts/parse/index.js'
 import {
   INLINE_PAYLOAD_BYTES_MAX,
   type TaskFilter,
@@ -632,6 +633,22 @@ test('a batch sums up counters, also for an index named like an object property'
     deletedDocuments: 1,
   })
   t.is(JSON.stringify(batch?.stats.indexUids), '{"__proto__":3}')
+})
+
+test('a batch joins the filters of its tasks, and omits those that would make the text too long', async (t) => {
+  const { tasks, start } = await testQueue(t)
+  await add(tasks, 'ferries', [{ id: 1 }])
+  const long = 'x'.repeat(400_000)
+  const filters = ['a = 1', 'b = 2', long, long, long, 'c = 3']
+  for (const filter of filters) await tasks.enqueue(deleteBy('ferries', filter))
+  start()
+  await ended(tasks, filters.length)
+  const batch = await tasks.batch((await tasks.get(1, null))!.batchUid!, null)
+  const { details } = JSON.parse(jsonOf(batch!)) as { details: { originalFilter: string } }
+  t.is(
+    details.originalFilter,
+    [...filters.slice(0, 4).map((filter) => JSON.stringify(filter)), '…'].join('&'),
+  )
 })
 
 test('a running batch shows its progress', async (t) => {

@@ -65,6 +65,11 @@ export const PARSED_DETAILS_CHARS_MAX = 65_536
  * each task.
  */
 export const BATCHED_SETTINGS_CHARS_MAX = 8_000_000
+/**
+ * Most characters of the filters that a batch joins in its details; a longer first filter is kept. A batch has up to
+ * `BATCHED_TASKS_MAX` filters of megabytes, and texts of JavaScript have at most 512 M characters.
+ */
+export const JOINED_FILTERS_CHARS_MAX = 1_000_000
 /** Details shorter than this do not count towards `PAGE_DETAILS_BYTES_MAX`. A page of them stays near 10 MB. */
 export const COUNTED_DETAILS_BYTES_MIN = 1_000
 

@@ -1,6 +1,6 @@
 import type { RecordedError } from '../../errors/index.js'
 import { JsonText } from '../../parse/index.js'
-import { PARSED_DETAILS_CHARS_MAX } from '../limits.js'
+import { JOINED_FILTERS_CHARS_MAX, PARSED_DETAILS_CHARS_MAX } from '../limits.js'
 import type { BatchRow, TaskRow } from '../store/records.js'
 import type { BatchView, Task, TaskSummary, TaskType } from '../task.js'
 import { formatDate, formatDuration, type Micros } from '../time.js'
@@ -98,7 +98,8 @@ const counters = new Set([
 /**
  * Merges the details of many tasks: counters are summed, settings merged, filters joined with `&`, swaps appended.
  * Other members keep their first value. A member that is null in all tasks is left out, except for counters, because
- * they are unknown until the batch ends, and settings, where null is a value.
+ * they are unknown until the batch ends, and settings, where null is a value. Filters that would make the joined text
+ * longer than `JOINED_FILTERS_CHARS_MAX` are replaced by one `…`.
  */
 export function mergedDetails(members: readonly Member[]): Readonly<Record<string, unknown>> {
   const merged: Record<string, unknown> = {}
@@ -113,7 +114,7 @@ export function mergedDetails(members: readonly Member[]): Readonly<Record<strin
       } else if (value === null) {
         // Only counters and settings can be null.
       } else if (key === 'originalFilter') {
-        merged[key] = known === undefined ? value : `${known}&${value}`
+        merged[key] = joinedFilters(known, value)
       } else if (key === 'swaps' && Array.isArray(value)) {
         merged[key] = [...(Array.isArray(known) ? known : []), ...value]
       } else {
@@ -122,6 +123,18 @@ export function mergedDetails(members: readonly Member[]): Readonly<Record<strin
     }
   }
   return merged
+}
+
+/** End of joined filters that do not have all filters. */
+const FILTERS_OMITTED = '&…'
+
+function joinedFilters(known: unknown, filter: unknown): unknown {
+  if (known === undefined) return filter
+  const [first, next] = [String(known), String(filter)]
+  if (first.endsWith(FILTERS_OMITTED)) return first
+  return first.length + next.length < JOINED_FILTERS_CHARS_MAX
+    ? `${first}&${next}`
+    : `${first}${FILTERS_OMITTED}`
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
