@@ -6,7 +6,7 @@ import { UploadSender } from '../../ts/replication/publish/uploads.js'
 import { uploadsIn } from '../../ts/tasks/index.js'
 import { fallback } from '../support/engines.js'
 import { memoryStore, never } from '../support/memory-store.js'
-import { add, drop, ended, temporaryDirectory } from '../tasks/test-queue.js'
+import { add, deleteBy, deleteIds, drop, ended, temporaryDirectory } from '../tasks/test-queue.js'
 import { instance, shipAll, shipping } from './instance-world.js'
 
 test('files of a deleted index that were sent ahead are in use no more', async (t) => {
@@ -127,4 +127,20 @@ test('uploads are forgotten once no task needs them and the one that brought the
   }
   sender.keepOnly([])
   t.false(await sender.send([name], memoryStore(), never))
+})
+
+test('a task that no log record can hold is refused, and later ones are sent', async (t) => {
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const { tasks } = source.opened
+  const sent = await shipping(source, memoryStore())
+  await t.throwsAsync(tasks.enqueue(deleteIds('a', 'x'.repeat(60_000_000))), {
+    code: 'payload_too_large',
+    message: /6000\d{4} bytes.*41943040/,
+  })
+  // Each quote takes four characters in the row of a task.
+  await t.throwsAsync(tasks.enqueue(deleteBy('a', '"'.repeat(6_000_000))), { code: 'payload_too_large' })
+  await tasks.enqueue(deleteIds('a', 'x'.repeat(41_000_000)))
+  await tasks.enqueue(deleteIds('a', '1'))
+  await shipAll(source, sent)
+  t.false(await sent.shipper.ship(never))
 })

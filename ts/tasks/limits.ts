@@ -48,6 +48,12 @@ export const DATABASE_SIZES_REMEMBERED = 1_000
  */
 export const RESTORED_BATCH_UIDS = 2 ** 52
 
+/**
+ * Most bytes of a task's content or details in a record of a bucket's log, which has 64 MiB. The rest is for what the
+ * end of the task adds, and for parts of index files.
+ */
+export const SENT_TASK_BYTES_MAX = 40 * 1024 ** 2
+
 /** Bytes per read when computing the checksum of an upload. Each read blocks the main thread for 0.2 ms. */
 export const CHECKSUM_READ_BYTES = 1024 * 1024
 

@@ -230,7 +230,7 @@ export async function assemble(
     return scheduler.close()
   }
   return {
-    tasks: queue({ ...parts, storeBytesMax, runScript }),
+    tasks: queue({ ...parts, storeBytesMax, isSent: setup.keepsChanges === true, runScript }),
     instance: instanceStore(store),
     settingsThread,
     webhooks: webhookStore(store, changes),

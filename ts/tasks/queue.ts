@@ -7,7 +7,7 @@ import { batchView, taskSummary, taskView } from './listing/view.js'
 import type { PendingRuleTask } from './rules/index.js'
 import type { Scheduler } from './scheduler.js'
 import { fileOf, type Spool, sizeOf } from './spool.js'
-import { newRow, withFileName } from './store/new-row.js'
+import { newRow, requireSendable, withFileName } from './store/new-row.js'
 import type { PendingTask, RowPage } from './store/records.js'
 import { batchRows, taskRows } from './store/rows.js'
 import { type StoreClient, StoreReadOnlyError } from './store/store-client.js'
@@ -31,13 +31,15 @@ interface QueueParts {
   readonly path: string
   /** Largest size of that file. */
   readonly storeBytesMax: number
+  /** True if row changes are sent to a bucket. */
+  readonly isSent: boolean
   readonly runScript: RunScript
 }
 
 /** Creates the durable queue and the catalogue for the routes. */
 export function queue(parts: QueueParts): Tasks {
   const { engine, store, spool, catalogue, rules, scheduler, changes, waiting } = parts
-  const { path, storeBytesMax, runScript } = parts
+  const { path, storeBytesMax, isSent, runScript } = parts
   const get = async (uid: number, visibleIndexes: readonly string[] | null): Promise<Task | null> => {
     const row = await store.call('task', [uid, visibleIndexes])
     return row === null ? null : taskView(row)
@@ -54,6 +56,7 @@ export function queue(parts: QueueParts): Tasks {
       const content = withFileName(task.content)
       try {
         const row = newRow(task, content)
+        if (isSent) requireSendable(row)
         const appended = await store.call('append', [row])
         // The request names the uids, so a running batch with one of these tasks can be interrupted at once.
         if (content.kind === 'taskCancelation') scheduler.interrupt(content.tasks)

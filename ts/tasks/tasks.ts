@@ -101,7 +101,8 @@ export interface Tasks {
 
   /**
    * Appends a task durably: it survives a crash once the promise resolves. Concurrent calls share a sync.
-   * Rejects with `no_space_left_on_device` if the disk or the task store is full.
+   * Rejects with `no_space_left_on_device` if the disk or the task store is full, and with `payload_too_large` if a
+   * record of the bucket's log cannot hold the task.
    */
   enqueue(task: NewTask): Promise<TaskSummary>
 

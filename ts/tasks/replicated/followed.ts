@@ -68,6 +68,7 @@ export async function openFollowedTasks({
       ...{ engine, store, spool, catalogue, rules, changes, waiting, path },
       scheduler: idle,
       storeBytesMax: STORE_BYTES_MAX,
+      isSent: false,
       runScript: refuse,
     })
     const webhooks = webhookStore(store, changes)

@@ -1,4 +1,6 @@
 import { basename } from 'node:path'
+import { ApiError } from '../../errors/index.js'
+import { SENT_TASK_BYTES_MAX } from '../limits.js'
 import { detailsBefore } from '../listing/details.js'
 import { presentPatch } from '../rules/index.js'
 import { fileOf } from '../spool.js'
@@ -29,6 +31,30 @@ export function newRow({ indexUid, type, customMetadata }: NewTask, content: Tas
     touches: touched.length === 0 ? null : JSON.stringify(touched),
     matched: 'tasks' in content ? content.tasks.length : null,
   }
+}
+
+/**
+ * Requires that a record of a bucket's log can hold the rows of a new task.
+ * @throws ApiError `payload_too_large`
+ */
+export function requireSendable({ content, details }: NewRow): void {
+  for (const text of [content, details ?? '']) {
+    const bytes = bytesInJson(text)
+    if (bytes > SENT_TASK_BYTES_MAX)
+      throw new ApiError(
+        'payload_too_large',
+        `the task takes ${bytes} bytes in the log of the bucket, more than the accepted ${SENT_TASK_BYTES_MAX}: ask in several requests`,
+      )
+  }
+}
+
+/** Longest JSON escape of a UTF-16 unit, which is longer than its UTF-8. */
+const ESCAPE_BYTES_MAX = 6
+
+/** Returns the bytes of a text as a JSON string, or an upper limit if that is small. */
+function bytesInJson(text: string): number {
+  const bytesMax = text.length * ESCAPE_BYTES_MAX
+  return bytesMax <= SENT_TASK_BYTES_MAX ? bytesMax : Buffer.byteLength(JSON.stringify(text))
 }
 
 function detailsText(content: TaskContent, indexUid: string | null): string | null {
