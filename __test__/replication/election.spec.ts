@@ -18,6 +18,8 @@ interface World {
   readonly others?: readonly string[]
   readonly isAnswering?: boolean
   readonly fence?: Fence
+  /** Identity of the directory that has sent the last changes. */
+  readonly sentBy?: string
   /** Called each second before the poll. */
   readonly leader?: (second: number, beats: () => Promise<void>) => Promise<void> | void
   /** The last log record in each second. Default: always the same. */
@@ -44,7 +46,8 @@ async function standsIn(world: World): Promise<number | null> {
     await world.leader?.(second, () => beat(place, fence.seq, ++count, never))
     if (world.isReachable?.(second) === false) continue
     const hintedAt = world.hint?.known === second ? 1_000_000 + world.hint.at * 1_000 : null
-    const polled = { position: world.position?.(second) ?? 9, fence: world.fence ?? fence, hintedAt }
+    const { sentBy = 'leader' } = world
+    const polled = { position: world.position?.(second) ?? 9, fence: world.fence ?? fence, sentBy, hintedAt }
     if (await election.polled(polled, never)) return second
   }
   return null
@@ -72,7 +75,12 @@ const cases: readonly (readonly [name: string, world: World, stands: number | nu
   ['a leader that appends records keeps its place', { position: (second) => second }, null],
   ['a leader that answers at its address keeps its place', { isAnswering: true }, null],
   ['a leader without heartbeats keeps its place', { fence: { ...fence, heartbeats: false } }, null],
-  ['a candidate does not replace itself', { fence: { ...fence, writer: 'me' } }, null],
+  ['a candidate that took over but could not lead stands again', { fence: { ...fence, writer: 'me' } }, 16],
+  [
+    'a candidate does not replace a copy of its directory that leads',
+    { fence: { ...fence, writer: 'me' }, sentBy: 'me' },
+    null,
+  ],
   [
     'an absence of the bucket is no silence of the leader',
     { isReachable: (second) => second % 15 === 0 },

@@ -90,7 +90,8 @@ export class StandingFollower {
     if (base !== null && base >= copy.next)
       throw new LogTruncatedError(`the records up to ${base} may be gone`)
     if (copy.fence === null) return false
-    const polled = { position: copy.position, fence: copy.fence, handedTo: copy.handedTo }
+    const { position, fence, handedTo } = copy
+    const polled = { position, fence, handedTo, sentBy: copy.state.reached?.outbox ?? null }
     if (!(await election.polled(polled, never)) && !this.#setup.isHasty()) return false
     let { next } = copy
     if (isUnread) while ((await access.log.read(next, never)) !== null) next++

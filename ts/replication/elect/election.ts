@@ -29,6 +29,8 @@ interface Polled {
   readonly position: number
   /** The last fence. */
   readonly fence: Fence
+  /** Identity of the directory that has sent the last changes in the log; null: there are none. */
+  readonly sentBy: string | null
   /** Identity of the directory that the last record names as successor; null or absent: none. */
   readonly handedTo?: string | null
   /** When the leader last gave a hint, if it has stopped to; null or absent: not known. */
@@ -60,7 +62,10 @@ export class Election {
    * @returns true if this server should stand now
    * @throws BucketError
    */
-  async polled({ position, fence, handedTo, hintedAt }: Polled, signal: AbortSignal): Promise<boolean> {
+  async polled(
+    { position, fence, sentBy, handedTo, hintedAt }: Polled,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     if (handedTo === this.#setup.identity) return true
     const now = this.#timing.now()
     if (this.#announcedAt === null || now - this.#announcedAt >= ANNOUNCE_MS) {
@@ -68,7 +73,10 @@ export class Election {
       this.#announcedAt = now
     }
     // A leader that sends no heartbeats may be idle for any time.
-    if (fence.heartbeats !== true || fence.writer === this.#setup.identity) return false
+    if (fence.heartbeats !== true) return false
+    // Another copy of this directory leads. Transactions of both would have the same numbers. Without changes, the fence
+    // may be of this server, which could not lead after it.
+    if (fence.writer === this.#setup.identity && sentBy === fence.writer) return false
     if (this.#heartbeatReadAt !== null && now - this.#heartbeatReadAt < HEARTBEAT_MS) return false
     const heartbeat = await heartbeatOf(this.#setup, fence.seq, signal)
     this.#heartbeatReadAt = now

@@ -97,10 +97,11 @@ async function candidacyOf(
     isAnswering: async (leader) => (await roleOf(peers, leader)) === 'writer',
   })
   return {
-    async polled({ fence, position, handedTo }, hintedAt, signal) {
+    async polled({ fence, position, handedTo, state }, hintedAt, signal) {
       // Only a server that can write to the bucket is a candidate.
       await bucket.requireFit(signal)
-      return fence !== null && election.polled({ position, fence, handedTo, hintedAt }, signal)
+      const sentBy = state.reached?.outbox ?? null
+      return fence !== null && election.polled({ position, fence, sentBy, handedTo, hintedAt }, signal)
     },
     async stand({ next, state, base }, signal) {
       const successor = {
