@@ -2,12 +2,15 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'ava'
+import { openCopy } from '../../ts/replication/index.js'
 import { UploadSender } from '../../ts/replication/publish/uploads.js'
 import { uploadsIn } from '../../ts/tasks/index.js'
 import { fallback } from '../support/engines.js'
 import { memoryStore, never } from '../support/memory-store.js'
-import { add, deleteBy, deleteIds, drop, ended, temporaryDirectory } from '../tasks/test-queue.js'
-import { instance, shipAll, shipping } from './instance-world.js'
+import { add, deleteBy, deleteIds, drop, ended, swap, temporaryDirectory } from '../tasks/test-queue.js'
+import { hitsOf, instance, makeCheckpoint, restoredFrom, shipAll, shipping } from './instance-world.js'
+
+const repeating = { wait: async () => undefined, onRetry: () => undefined }
 
 test('files of a deleted index that were sent ahead are in use no more', async (t) => {
   const source = await instance(t, fallback, await temporaryDirectory(t))
@@ -127,6 +130,69 @@ test('uploads are forgotten once no task needs them and the one that brought the
   }
   sender.keepOnly([])
   t.false(await sender.send([name], memoryStore(), never))
+})
+
+test('a damaged index keeps its files in the bucket, and the changes of others are sent', async (t) => {
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const { tasks } = source.opened
+  const store = memoryStore()
+  const sent = await shipping(source, store)
+  source.opened.start()
+  for (const uid of ['a', 'b']) await ended(tasks, (await add(tasks, uid, [{ id: uid }])).taskUid)
+  await makeCheckpoint(sent)
+  await shipAll(source, sent)
+  source.engine.condemn(tasks.index('a')!.id, 'a file of it is damaged')
+  await ended(tasks, (await tasks.enqueue(swap(['a', 'b']))).taskUid)
+  await ended(tasks, (await add(tasks, 'c', [{ id: 'c' }])).taskUid)
+  await shipAll(source, sent)
+  await sent.shipper.refresh(0, never)
+  t.false(await sent.shipper.ship(never))
+
+  const directory = await temporaryDirectory(t)
+  await restoredFrom(store, directory)
+  const copy = await instance(t, fallback, directory, {})
+  for (const [uid, id] of [
+    ['a', 'b'],
+    ['b', 'a'],
+    ['c', 'c'],
+  ] as const)
+    t.like(await hitsOf(copy, uid), [{ id }])
+})
+
+test('an index that is damaged before it is sent has no files in the bucket, and the changes of others are sent', async (t) => {
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const { tasks } = source.opened
+  const store = memoryStore()
+  const sent = await shipping(source, store)
+  source.opened.start()
+  await ended(tasks, (await add(tasks, 'a', [{ id: 'a' }])).taskUid)
+  source.engine.condemn(tasks.index('a')!.id, 'a file of it is damaged')
+  await ended(tasks, (await add(tasks, 'c', [{ id: 'c' }])).taskUid)
+  await makeCheckpoint(sent)
+  await shipAll(source, sent)
+
+  const setup = { log: sent.log, store, repeating, directory: await temporaryDirectory(t), until: null }
+  const { copy, replica, target } = await openCopy({ ...setup, progress: () => undefined }, never)
+  t.teardown(() => replica.close())
+  const adopted: string[] = []
+  const adopt = async (id: string): Promise<void> => void adopted.push(id)
+  while (!(await copy.advance({ ...target, adopt }, never)));
+  t.deepEqual(adopted, [tasks.index('c')!.id])
+})
+
+test('a commit of a damaged index that the bucket lacks is not passed over', async (t) => {
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const { tasks } = source.opened
+  const sent = await shipping(source, memoryStore())
+  source.opened.start()
+  await ended(tasks, (await add(tasks, 'a', [{ id: 1 }])).taskUid)
+  await shipAll(source, sent)
+  await ended(tasks, (await add(tasks, 'a', [{ id: 2 }])).taskUid)
+  source.engine.condemn(tasks.index('a')!.id, 'a file of it is damaged')
+  await t.throwsAsync(shipAll(source, sent), { code: 'index_damaged' })
+  await ended(tasks, (await tasks.enqueue(drop('a'))).taskUid)
+  await shipAll(source, sent)
+  t.false(await sent.shipper.ship(never))
 })
 
 test('a task that no log record can hold is refused, and later ones are sent', async (t) => {

@@ -252,7 +252,8 @@ export class InstanceCopy {
         this.#parts.reading(signal),
         (bytes) => progress(...progressOf.fetched(bytes)),
       )
-      await target.adopt(id)
+      // An index that was damaged before it was sent has no files.
+      if (files.size > 0) await target.adopt(id)
       await removeFiles(join(indexesPath(directory), id), present, files)
       this.#present.set(id, files)
     }

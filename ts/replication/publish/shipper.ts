@@ -1,5 +1,5 @@
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { rm, stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import type { Engine, Pin } from '../../engine/index.js'
 import { makeDirectory } from '../../engine/index.js'
 import {
@@ -16,6 +16,7 @@ import { type Body, encodeBody } from '../log/body.js'
 import type { Fence } from '../log/fence.js'
 import type { LogState } from '../log/log-state.js'
 import {
+  bytesOf,
   FilePublisher,
   type FilesChange,
   InlineParts,
@@ -31,7 +32,7 @@ import { UploadSender } from './uploads.js'
 
 interface ShipperSetup {
   readonly outgoing: OutgoingChanges
-  readonly engine: Pick<Engine, 'pin' | 'snapshot' | 'unpin'>
+  readonly engine: Pick<Engine, 'damage' | 'newestCommitFile' | 'pin' | 'snapshot' | 'unpin'>
   /** Returns uid and id of the current indexes. */
   readonly indexes: () => readonly NamedIndex[]
   readonly store: ObjectStore
@@ -210,7 +211,7 @@ export class Shipper {
       )
       if (pins === null) continue
       const published = await this.#published(pins, new InlineParts(), signal)
-      const { changed, gone } = published.files[id]!
+      const { changed, gone } = published.files[id] ?? { changed: [], gone: [] }
       if (changed.length === 0 && gone.length === 0) continue
       const rows = { rows: '', schema: replicaSchema, outbox: fence.writer, last: 0, isOpen: false }
       await this.#append(this.#record({ ...rows, adopted: [], ...published }, null), signal)
@@ -393,15 +394,27 @@ export class Shipper {
     })
   }
 
+  /** Pins the commits of indexes, except for damaged ones whose files in the log can stay as they are. */
   async #pinned(indexes: readonly NamedIndex[]): Promise<readonly Pin[]> {
+    const { engine } = this.#setup
     const pins: Pin[] = []
     try {
-      for (const { id } of indexes) pins.push(await this.#setup.engine.pin(id))
+      for (const { id } of indexes)
+        if (engine.damage(id) === null || (await this.#lacksCommit(id))) pins.push(await engine.pin(id))
       return pins
     } catch (error) {
       await this.#release(pins)
       throw error
     }
+  }
+
+  /** Returns true if the log has an older commit of an index. Followers would show it as the newest one. */
+  async #lacksCommit(id: string): Promise<boolean> {
+    const files = this.#setup.state.files.of(id)
+    const path = await this.#setup.engine.newestCommitFile(id)
+    if (path === null || files.size === 0) return false
+    const parts = files.get(basename(path))
+    return parts === undefined || (await stat(path)).size > bytesOf(parts)
   }
 
   async #release(pins: readonly Pin[]): Promise<void> {
