@@ -216,6 +216,40 @@ for (const [ack, awayMs, isUnsent, isLost] of lost)
     t.true(sender.isCutOff)
   })
 
+test('a webhook that answers during a handover leaves no change that the bucket lacks', async (t) => {
+  const store = memoryStore()
+  const [source, sending] = await sent(t, store)
+  const { tasks, outgoing } = source.opened
+  let name: () => void = () => undefined
+  const named = new Promise<void>((resolve) => {
+    name = resolve
+  })
+  const sender = senderOf(t, source, {
+    sending,
+    handover: {
+      stopBatches: () => source.opened.stop(),
+      successor: async () => ({ id: 'another', address: 'http://second', nudge: name }),
+    },
+  })
+  const { webhooks } = acknowledging(source.opened, sender, 'local', () => true)
+  const uuid = '11111111-1111-4111-8111-111111111111'
+  await webhooks.put({ uuid, url: 'http://receiver', headers: {} }, 1)
+  source.opened.start()
+  await ended(tasks, (await add(tasks, 'a', [{ id: 1 }])).taskUid)
+  const handover = sender.handOver()
+  await named
+  const delivered = t.throwsAsync(webhooks.delivered(uuid, 0), { code: 'not_leader' })
+  const log = new Log({ store, ...repeating })
+  const candidate = {
+    ...{ instanceUid: 'one', address: 'http://second', engine: 'fallback' as const, version: '0.0.0' },
+    ...{ writer: 'another', next: sending.writer.epoch + 1, known: null },
+  }
+  await takeOver({ log, store, repeating }, candidate, () => undefined, never)
+  t.is((await handover)?.kind, 'done')
+  await delivered
+  t.is((await outgoing.facts()).unsent, 0)
+})
+
 test('a server takes over from a faster one that appends all the time, which then names the new leader', async (t) => {
   const memory = memoryStore()
   const late = async <T>(ms: number, call: () => Promise<T>): Promise<T> => {

@@ -52,6 +52,7 @@ export function acknowledging(
       ...webhooks,
       put: acknowledged(webhooks.put),
       delete: acknowledged(webhooks.delete),
+      delivered: (...given) => sender.note(() => webhooks.delivered(...given)),
     },
   }
 }

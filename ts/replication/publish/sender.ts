@@ -147,6 +147,21 @@ export class Sender {
    */
   async write<T>(store: () => Promise<T>): Promise<T> {
     this.requireWritable()
+    return this.#stored(store)
+  }
+
+  /**
+   * Stores a write of this server itself. It waits for a handover in progress, so that the bucket lacks no change of a
+   * server that has handed over.
+   * @throws ApiError if another server has taken over; errors of `store`
+   */
+  async note<T>(store: () => Promise<T>): Promise<T> {
+    if (this.#handover.isBegun) await this.#handover.ended()
+    if (this.#fenced !== null) throw this.#fenced
+    return this.#stored(store)
+  }
+
+  async #stored<T>(store: () => Promise<T>): Promise<T> {
     this.#writing++
     try {
       return await store()
