@@ -3,7 +3,7 @@ import type { QueuedTask } from '../../ts/tasks/batching.js'
 import { type BatchLimits, type IndexFacts, nextBatch } from '../../ts/tasks/batching.js'
 import type { TaskContent, TaskType } from '../../ts/tasks/index.js'
 
-const roomy: BatchLimits = { tasksMax: 1000, payloadBytesMax: 1_000_000 }
+const roomy: BatchLimits = { tasksMax: 1000, payloadBytesMax: 1_000_000, contentBytesMax: 1_000_000 }
 
 type Spec = Partial<Omit<QueuedTask, 'uid' | 'kind'>> & { readonly kind: TaskContent['kind'] }
 
@@ -36,6 +36,7 @@ function queued(specs: readonly Spec[]): QueuedTask[] {
     indexUid: 'a',
     type: types[spec.kind] ?? (spec.kind as TaskType),
     payloadBytes: 0,
+    contentBytes: 100,
     primaryKey: null,
     mayCreateIndex: false,
     touches: [],
@@ -251,6 +252,9 @@ test('a batch explains why it ends', (t) => {
     nextBatch(queued(specs), keyed('id'), { ...roomy, ...limits })?.why ?? ''
   t.regex(why([add(), add(), add()], { tasksMax: 2 }), /limit of 2 tasks/)
   t.regex(why([add(), add()], { payloadBytesMax: 15 }), /limit of 15 bytes.*20/)
+  const long = on('a', 'deleteByIds', { contentBytes: 20 })
+  t.regex(why([long, long, long], { contentBytesMax: 50 }), /limit of 50 bytes.*task 2.*60/)
+  t.regex(why([long], { contentBytesMax: 15 }), /all enqueued tasks/)
   t.regex(why([add(), settings()]), /before task 1/)
   t.regex(why([add(), drop(), add()]), /after task 1/)
   t.regex(why([create(), add()]), /task 0 of type `indexCreation`/)

@@ -815,6 +815,16 @@ test('updatedAt changes only when an index changes', async (t) => {
   t.true(await updatedAfter(() => tasks.enqueue(clear('ferries'))))
 })
 
+test('a batch ends before the ids and filters of its tasks become too long', async (t) => {
+  const { tasks, start } = await testQueue(t, { limits: { contentBytesMax: 25_000 } })
+  await tasks.enqueue(deleteIds('ferries', 'x'.repeat(90_000)))
+  for (let uid = 1; uid < 4; uid++) await tasks.enqueue(deleteIds('ferries', 'x'.repeat(10_000)))
+  await tasks.enqueue(deleteBy('ferries', 'x'.repeat(10_000)))
+  start()
+  await ended(tasks, 4)
+  t.deepEqual(await batchesOf(tasks), [[0], [1, 2], [3, 4]])
+})
+
 test('settings tasks of one batch build on each other', async (t) => {
   const { tasks, start, engine } = await testQueue(t)
   await tasks.enqueue(settings('ferries', { stopWords: ['of'], pagination: { maxTotalHits: 5 } }))

@@ -7,6 +7,8 @@ export interface QueuedTask {
   readonly kind: TaskContent['kind']
   readonly indexUid: string | null
   readonly payloadBytes: number
+  /** Bytes of the stored content, such as ids, a filter or a short upload. */
+  readonly contentBytes: number
   /** Named by the request; documents only. */
   readonly primaryKey: string | null
   readonly mayCreateIndex: boolean
@@ -20,6 +22,8 @@ export interface BatchLimits {
   readonly tasksMax: number
   /** Uploaded bytes of all tasks together. The first task is taken even if it is larger. */
   readonly payloadBytesMax: number
+  /** Bytes of the stored contents of all tasks together. The first task is taken even if it is larger. */
+  readonly contentBytesMax: number
 }
 
 /** The indexes that exist, by uid. */
@@ -187,6 +191,7 @@ function indexWork(
     kind: started,
     tasks: [first],
     payloadBytes: first.payloadBytes,
+    contentBytes: first.contentBytes,
     mayCreateIndex: first.kind === 'documents' ? first.mayCreateIndex : null,
     primaryKey: first.kind === 'documents' ? first.primaryKey : undefined,
   }
@@ -210,9 +215,16 @@ function indexWork(
         `reached the limit of ${limits.payloadBytesMax} bytes in one batch: task ${task.uid} would make it ${payloadBytes}`,
       )
     }
+    const contentBytes = gathered.contentBytes + task.contentBytes
+    if (contentBytes > limits.contentBytesMax) {
+      return done(
+        `reached the limit of ${limits.contentBytesMax} bytes of task contents in one batch: task ${task.uid} would make it ${contentBytes}`,
+      )
+    }
     gathered.kind = joined.kind
     gathered.tasks.push(task)
     gathered.payloadBytes = payloadBytes
+    gathered.contentBytes = contentBytes
     if (task.kind === 'documents') {
       gathered.mayCreateIndex ??= task.mayCreateIndex
       gathered.primaryKey ??= task.primaryKey
@@ -229,6 +241,7 @@ interface Gathered {
   kind: IndexWork
   readonly tasks: QueuedTask[]
   payloadBytes: number
+  contentBytes: number
   /** True if the first addition may create the index; null before the first addition. */
   mayCreateIndex: boolean | null
   /** Primary key named by the additions: undefined before the first addition, null if no addition names one. */

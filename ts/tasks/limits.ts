@@ -13,6 +13,12 @@ export const BARRIERS_READ = 1_000
 /** Uploaded bytes of one batch unless a launch option sets another limit. Source: the API's default. */
 export const BATCHED_BYTES_MAX = 10 * 1024 ** 3
 
+/**
+ * Bytes of the stored contents of one batch. A batch is read at once, and a task may have 100 MB of ids.
+ * `BATCHED_TASKS_MAX` short uploads stay below.
+ */
+export const BATCHED_CONTENT_BYTES_MAX = 100_000_000
+
 /** Largest size of the task store. Source: the API's table of capacities. */
 export const STORE_BYTES_MAX = 20 * 1024 ** 3
 

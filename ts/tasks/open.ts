@@ -22,6 +22,7 @@ import { scriptRunner } from './execute/run-script.js'
 import type { WriteSnapshot } from './execute/snapshot-source.js'
 import {
   BATCHED_BYTES_MAX,
+  BATCHED_CONTENT_BYTES_MAX,
   BATCHED_TASKS_MAX,
   STORE_BYTES_MAX,
   STORED_TASKS_MAX,
@@ -214,6 +215,7 @@ export async function assemble(
     batchesMax: setup.limits?.batchesMax ?? WORKING_BATCHES_MAX,
     tasksMax: Math.min(setup.limits?.tasksMax ?? BATCHED_TASKS_MAX, BATCHED_TASKS_MAX),
     payloadBytesMax: setup.limits?.payloadBytesMax ?? BATCHED_BYTES_MAX,
+    contentBytesMax: setup.limits?.contentBytesMax ?? BATCHED_CONTENT_BYTES_MAX,
   }
   const { storeBytesMax = STORE_BYTES_MAX } = setup.capacity ?? {}
   const changes = new TaskChanges()

@@ -9,7 +9,7 @@ export const taskColumns =
 export const batchColumns = 'uid, started_at, finished_at, strategy, details, stats'
 /** Columns of `tasks t` and `contents c` for `queuedTask`. */
 export const queuedColumns =
-  't.uid, t.type, t.index_uid, c.kind, c.payload_bytes, c.primary_key, c.may_create, c.touches'
+  't.uid, t.type, t.index_uid, c.kind, c.payload_bytes, octet_length(c.body) AS content_bytes, c.primary_key, c.may_create, c.touches'
 
 /** Prefixes columns with the name or alias of a table. */
 export const columnsOf = (table: string, columns: string): string =>
@@ -65,6 +65,7 @@ export function queuedTask(row: Row): QueuedTask {
     kind: text(row.kind) as QueuedTask['kind'],
     indexUid: orNull(text, row.index_uid),
     payloadBytes: number(row.payload_bytes),
+    contentBytes: number(row.content_bytes),
     primaryKey: orNull(text, row.primary_key),
     mayCreateIndex: number(row.may_create) === 1,
     touches: touches === null ? [] : (JSON.parse(touches) as string[]),
