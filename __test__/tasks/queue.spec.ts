@@ -8,6 +8,7 @@ import {
   type TaskPaging,
   type Tasks,
 } from '../../ts/tasks/index.js'
+import { CANCELED_TASKS_READ } from '../../ts/tasks/limits.js'
 import { tempDir } from '../backup/archives.js'
 import {
   add,
@@ -506,6 +507,19 @@ test('a batch waits until the engine has abandoned the batch before it, which a 
   t.deepEqual(prepared, ['ferries', 'boats'])
   abandoned.open()
   t.is((await ended(tasks, 2)).status, 'succeeded')
+})
+
+test('a cancelation cancels more tasks than are read at once', async (t) => {
+  const { tasks, start, directory } = await testQueue(t)
+  const count = CANCELED_TASKS_READ + 1
+  for (let uid = 0; uid < count; uid++) await tasks.enqueue(deleteIds('ferries', String(uid)))
+  await add(tasks, 'ferries', [{ id: 1 }])
+  const all = Array.from({ length: count + 1 }, (_, uid) => uid)
+  await tasks.enqueue(cancel('?statuses=enqueued', ...all))
+  start()
+  t.like((await ended(tasks, count + 1)).details, { matchedTasks: count + 1, canceledTasks: count + 1 })
+  t.is((await tasks.list({ statuses: ['canceled'] }, everything)).total, count + 1)
+  t.deepEqual(await readdir(join(directory, 'update_files')), [])
 })
 
 test('a newer cancelation cancels an older one', async (t) => {

@@ -93,3 +93,5 @@ export const PENDING_RULE_TASKS_MAX = 1000
 
 /** Waiting tasks whose contents are read at once. */
 export const PENDING_TASKS_READ = 100
+/** Tasks that a cancelation reads at once. */
+export const CANCELED_TASKS_READ = 1_000

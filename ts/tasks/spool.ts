@@ -8,7 +8,7 @@ import { makeDirectory } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import { isDiskFull } from '../sqlite/index.js'
 import { CHECKSUM_READ_BYTES } from './limits.js'
-import type { TaskContent } from './task.js'
+import type { ContentHead, TaskContent } from './task.js'
 import type { SpoolSlot } from './tasks.js'
 
 /** Files of uploaded bodies, each stored until its task ends. */
@@ -120,8 +120,8 @@ export class HeldFiles {
 }
 
 /** Returns the spool file of a task; null if it has none. */
-export function fileOf(content: TaskContent): string | null {
-  return content.kind === 'documents' && 'path' in content.payload ? content.payload.path : null
+export function fileOf({ kind, payload }: ContentHead): string | null {
+  return kind === 'documents' && payload !== undefined && 'path' in payload ? payload.path : null
 }
 
 /** Returns the file name of the upload of a task to enqueue; null if it has none. */

@@ -97,6 +97,12 @@ export type TaskContent =
       }[]
     }
 
+/** The kind of a `TaskContent`, and the place of its upload. */
+export interface ContentHead {
+  readonly kind: TaskContent['kind']
+  readonly payload?: { readonly path: string } | { readonly text: string }
+}
+
 /** Features whose settings are exported. */
 export interface ExportedFeatures {
   readonly foreignKeys: boolean

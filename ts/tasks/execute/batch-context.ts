@@ -11,7 +11,7 @@ import type { Clock } from '../clock.js'
 import type { Counters } from '../listing/details.js'
 import type { EmbedderCounts } from '../listing/view.js'
 import type { Spool } from '../spool.js'
-import type { CatalogueRow, PendingTask, Relabel } from '../store/records.js'
+import type { CatalogueRow, EndingTask, Relabel } from '../store/records.js'
 import type { StoreClient } from '../store/store-client.js'
 import type { Micros } from '../time.js'
 import type { WriteDump } from './dump-source.js'
@@ -104,7 +104,7 @@ export class Interrupted extends Error {
 
 /** How one task ended. Counters are set only if it succeeded. */
 export interface Outcome {
-  readonly task: PendingTask
+  readonly task: EndingTask
   readonly status: 'succeeded' | 'failed' | 'canceled'
   readonly error: ErrorBody | null
   readonly counters: Counters | null

@@ -1,14 +1,19 @@
 /** Executes cancelations and deletions of tasks. */
-import type { PendingTask } from '../store/records.js'
+import { CANCELED_TASKS_READ } from '../limits.js'
+import type { EndingTask, PendingTask } from '../store/records.js'
 import type { BatchContext, Outcome } from './batch-context.js'
 import { contentOf, effects, succeeded, type Unfinished } from './outcomes.js'
 
 export async function cancelTasks(task: PendingTask, { store }: BatchContext): Promise<Unfinished> {
   const { tasks } = contentOf(task, 'taskCancelation')
   const own = task.row.uid
-  const pending = await store.call('pending', [tasks.filter((uid) => uid < own)])
+  const uids = tasks.filter((uid) => uid < own)
+  const unended: EndingTask[] = []
+  for (let at = 0; at < uids.length; at += CANCELED_TASKS_READ)
+    for (const other of await store.call('unended', [uids.slice(at, at + CANCELED_TASKS_READ)]))
+      unended.push(other)
   // An upgrade cannot be canceled: the files are in the new format, which the previous version cannot read.
-  const canceled = pending.filter(({ content }) => content.kind !== 'upgradeDatabase')
+  const canceled = unended.filter(({ content }) => content.kind !== 'upgradeDatabase')
   return effects({
     outcomes: [
       ...canceled.map(

@@ -128,9 +128,9 @@ function recovered(
   const outcomes = withoutCleared(
     tasks.flatMap((task) => outcomeOf(task, report, lastClear?.row.uid ?? null)),
   )
-  const [first] = outcomes
   // A task of this kind is always alone in its batch.
-  if (first?.task.content.kind === 'indexUpdate') return updatedIndex(first.task, row, report, finishedAt)
+  const first = tasks.find((task) => task.row.uid === outcomes[0]?.task.row.uid)
+  if (first?.content.kind === 'indexUpdate') return updatedIndex(first, row, report, finishedAt)
   const touched = report.outcomes.some((outcome) => outcome.touched && outcome.error === undefined)
   return {
     finishedAt,

@@ -9,11 +9,12 @@ import {
 } from '../batching.js'
 import { BARRIERS_READ, OLDEST_READ } from '../limits.js'
 import type { Membership } from '../listing/membership.js'
+import type { TaskContent } from '../task.js'
 import type { Micros } from '../time.js'
 import { firstUid, type UidClass } from '../uid-class.js'
 import { insertContent } from './dump-table.js'
 import { storedContent } from './new-row.js'
-import type { PendingTask, StoreCalls } from './records.js'
+import type { EndingTask, PendingTask, StoreCalls } from './records.js'
 import { columnsOf, queuedColumns, queuedTask, taskColumns, taskRow } from './rows.js'
 
 /** Types that `nextBatch` treats as housekeeping. They run before older tasks. */
@@ -181,6 +182,21 @@ export class QueueTable {
         const row = taskRow(columns)
         const content = storedContent(text(columns.body))
         return { row: content.kind === 'settings' ? { ...row, details: null } : row, content }
+      })
+  }
+
+  unended(uids: readonly number[]): readonly EndingTask[] {
+    return this.#sql
+      .all(
+        `SELECT ${columnsOf('t', taskColumns.replace('details, ', ''))}, c.kind, c.payload,
+         CASE c.kind WHEN 'settings' THEN NULL ELSE t.details END AS details FROM contents c JOIN tasks t ON t.uid = c.uid
+       WHERE c.uid IN (SELECT value FROM json_each(?)) AND +t.status IN ('enqueued', 'processing') ORDER BY c.uid`,
+        [JSON.stringify(uids)],
+      )
+      .map((columns) => {
+        const kind = text(columns.kind) as TaskContent['kind']
+        const path = orNull(text, columns.payload)
+        return { row: taskRow(columns), content: { kind, ...(path !== null && { payload: { path } }) } }
       })
   }
 

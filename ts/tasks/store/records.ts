@@ -1,7 +1,7 @@
 import type { CallRules, Request as StoreRequest } from '../../sqlite/index.js'
 import type { BatchLimits, Busy, PickedBatch } from '../batching.js'
 import type { OutboxFacts, OutgoingPage, RowChanges } from '../replicated/row-changes.js'
-import type { TaskContent, TaskStatus, TaskType } from '../task.js'
+import type { ContentHead, TaskContent, TaskStatus, TaskType } from '../task.js'
 import type { StoredKey, TaskCounts, TaskFilter, TaskPaging } from '../tasks.js'
 import type { Micros } from '../time.js'
 import type { StoredWebhook } from './stored-webhook.js'
@@ -44,6 +44,12 @@ export interface NewRow {
 export interface PendingTask {
   readonly row: TaskRow
   readonly content: TaskContent
+}
+
+/** A task that ends. Its complete content may be megabytes. */
+export interface EndingTask {
+  readonly row: TaskRow
+  readonly content: ContentHead
 }
 
 /** A stored batch. `details` and `stats` are JSON text. */
@@ -204,6 +210,8 @@ export interface StoreCalls {
   undone(index: string): void
   /** Returns the tasks among `uids` that have not ended, with their content. */
   pending(uids: readonly number[]): readonly PendingTask[]
+  /** Like `pending`, without the contents. */
+  unended(uids: readonly number[]): readonly EndingTask[]
   /** Returns the `uids` of ended tasks. A failed upgrade has not ended, as the next start retries it. */
   ended(uids: readonly number[]): readonly number[]
   /** @returns number of deleted tasks that a webhook will never receive */

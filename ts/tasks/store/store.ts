@@ -284,6 +284,7 @@ export class Store implements StoreCalls {
   pick: StoreCalls['pick'] = (...given) => this.#queue.pick(...given)
   waitingOf: StoreCalls['waitingOf'] = (indexUid) => this.#queue.waitingOf(indexUid)
   pending: StoreCalls['pending'] = (uids) => this.#queue.pending(uids)
+  unended: StoreCalls['unended'] = (uids) => this.#queue.unended(uids)
   ended: StoreCalls['ended'] = (uids) => this.#queue.ended(uids)
   begin: StoreCalls['begin'] = (batch, uids) => this.#batches.begin(batch, uids)
   revert: StoreCalls['revert'] = (batchUid, failed) => this.#batches.revert(batchUid, failed)
