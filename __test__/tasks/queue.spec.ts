@@ -4,6 +4,8 @@ import test from 'ava'
 import { jsonOf } from '../../ts/parse/index.js'
 import {
   INLINE_PAYLOAD_BYTES_MAX,
+  openRestore,
+  type Task,
   type TaskFilter,
   type TaskPaging,
   type Tasks,
@@ -26,6 +28,7 @@ import {
   settings,
   snapshot,
   swap,
+  temporaryDirectory,
   testQueue,
   update,
 } from './test-queue.js'
@@ -895,4 +898,30 @@ test('keys and values of the instance survive a restart', async (t) => {
   t.deepEqual(await again.instance.value('network'), { self: 'here' })
   t.deepEqual(await again.instance.valueNames('a/'), ['a/1', 'a/2'])
   t.is(await again.instance.value('a/gone'), null)
+})
+
+test('an index can be renamed although a dump had a swap whose details have another shape', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const pairs: readonly unknown[] = [
+    [{ indexes: ['ferries', 'trains'] }, {}, null, { indexes: 7 }],
+    { first: { indexes: ['ferries', 'buses'] } },
+    [{ indexes: 'ferries' }],
+  ]
+  const restore = await openRestore(directory)
+  const at = '2030-01-01T00:00:00Z'
+  for (const [uid, swaps] of pairs.entries()) {
+    const dates = { enqueuedAt: at, startedAt: at, finishedAt: at, duration: null }
+    const row = { uid, batchUid: uid, indexUid: null, canceledBy: null, error: null, details: { swaps } }
+    const task: Task = { ...row, ...dates, status: 'succeeded', type: 'indexSwap' }
+    await restore.tasks([{ task, newIndexUid: null, content: null, foreign: null }])
+  }
+  await restore.end()
+  await restore.close()
+  const { tasks, start } = await testQueue(t, { directory })
+  await tasks.enqueue(create('ferries'))
+  await tasks.enqueue(update('ferries', { newUid: 'boats' }))
+  start()
+  t.is((await ended(tasks, 4)).status, 'succeeded')
+  const swaps = await Promise.all([0, 1, 2].map(async (uid) => (await tasks.get(uid, null))?.details?.swaps))
+  t.deepEqual(swaps, [[{ indexes: ['boats', 'trains'] }, {}, null, { indexes: 7 }], ...pairs.slice(1)])
 })

@@ -264,12 +264,19 @@ export class BatchTable {
       [before, JSON.stringify([from, to])],
     )
     for (const row of swaps) {
-      const details = JSON.parse(text(row.details)) as { swaps: { indexes: string[]; rename: boolean }[] }
-      const renamedSwaps = details.swaps.map((pair) => ({ ...pair, indexes: pair.indexes.map(renamed) }))
+      const details = JSON.parse(text(row.details)) as { readonly swaps: unknown }
       this.#sql.run('UPDATE tasks SET details = ? WHERE uid = ?', [
-        JSON.stringify({ ...details, swaps: renamedSwaps }),
+        JSON.stringify({ ...details, swaps: renamedSwaps(details.swaps, renamed) }),
         number(row.uid),
       ])
     }
   }
+}
+
+/** Renames the indexes of swaps. Details of imported tasks may have any shape; other shapes stay as they are. */
+function renamedSwaps(swaps: unknown, renamed: (name: string) => string): unknown {
+  if (!Array.isArray(swaps)) return swaps
+  return (swaps as readonly ({ readonly indexes?: unknown } | null)[]).map((pair) =>
+    Array.isArray(pair?.indexes) ? { ...pair, indexes: pair.indexes.map(renamed) } : pair,
+  )
 }
