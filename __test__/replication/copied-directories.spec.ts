@@ -1,8 +1,8 @@
 /** Two copies of a data directory, as on cloned machines, that use the same bucket. */
-import { cp, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
+import { cp, readdir, readFile, rename, utimes, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import test from 'ava'
-import { setAside } from '../../ts/replication/follow/copy-directory.js'
+import { endSettingAside, setAside } from '../../ts/replication/follow/copy-directory.js'
 import { SupersededError } from '../../ts/replication/index.js'
 import { fallback } from '../support/engines.js'
 import { memoryStore } from '../support/memory-store.js'
@@ -34,6 +34,28 @@ for (const behind of ['a log record', 'a checkpoint'])
     const { isBehind } = await t.throwsAsync(shipping(again, store), { instanceOf: SupersededError })
     t.true(isBehind)
   })
+
+test('data is set aside completely although the process ended meanwhile', async (t) => {
+  const directory = await temporaryDirectory(t)
+  for (const name of ['instance-uid', 'indexes', 'tasks', 'VERSION'])
+    await writeFile(join(directory, name), `the ${name}`)
+  await endSettingAside(directory)
+  const aside = await setAside(directory, 7, 1)
+  for (const name of ['tasks', 'instance-uid']) await rename(join(aside, name), join(directory, name))
+  await writeFile(join(directory, 'setting-aside'), basename(aside))
+  await endSettingAside(directory)
+  t.deepEqual(await readdir(directory), [basename(aside)])
+  t.deepEqual((await readdir(aside)).toSorted(), [
+    'VERSION',
+    'diverged.json',
+    'indexes',
+    'instance-uid',
+    'tasks',
+  ])
+  await writeFile(join(directory, 'tasks'), 'of the copy')
+  await endSettingAside(directory)
+  t.deepEqual((await readdir(directory)).toSorted(), [basename(aside), 'tasks'])
+})
 
 test('only the newest directories with set-aside data are kept', async (t) => {
   const directory = await temporaryDirectory(t)

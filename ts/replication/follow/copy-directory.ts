@@ -1,6 +1,6 @@
 /** Makes data directories from a bucket, and sets aside data that the bucket does not have. */
-import { readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import { makeDirectory } from '../../engine/index.js'
 import { copyState, entriesOf, markDataDirectory, recordEngine, setCopyState } from '../../instance/index.js'
 import { LaunchError, type LaunchOptions } from '../../launch/index.js'
@@ -34,6 +34,9 @@ const DIVERGED = 'diverged-'
 
 /** File in each of them that says why the data was set aside. */
 const DIVERGED_NOTE = 'diverged.json'
+
+/** File that names the directory to which data is being moved. */
+const MOVING = 'setting-aside'
 
 /** Number of older ones to keep when data is set aside again. */
 const DIVERGED_KEPT = 2
@@ -171,13 +174,26 @@ export async function setAside(directory: string, epoch: number, unsent: number)
   await dropPrepared(directory)
   for (const old of (await asideIn(directory)).slice(DIVERGED_KEPT))
     await rm(old, { recursive: true, force: true })
-  const names = (await readdir(directory)).filter((name) => !name.startsWith(DIVERGED))
   let aside = join(directory, `${DIVERGED}${epoch}`)
   for (let number = 1; (await entriesOf(aside)).length > 0; number++)
     aside = join(directory, `${DIVERGED}${epoch}-${number}`)
   await makeDirectory(aside)
   const note = { epoch, unsentTransactions: unsent, setAsideAt: new Date().toISOString() }
   await writeFile(join(aside, DIVERGED_NOTE), `${JSON.stringify(note, null, 2)}\n`, { flush: true })
-  for (const name of names) await rename(join(directory, name), join(aside, name))
+  await writeFile(join(directory, MOVING), basename(aside), { flush: true })
+  await endSettingAside(directory)
   return aside
+}
+
+/** Moves the rest of the data that `setAside` was moving. Does nothing if it had ended. */
+export async function endSettingAside(directory: string): Promise<void> {
+  const aside = await readFile(join(directory, MOVING), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  if (aside === null) return
+  for (const name of await readdir(directory))
+    if (name !== MOVING && !name.startsWith(DIVERGED))
+      await rename(join(directory, name), join(directory, basename(aside), name))
+  await rm(join(directory, MOVING))
 }

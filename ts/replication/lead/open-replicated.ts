@@ -6,7 +6,13 @@ import { openReplicaStore } from '../../tasks/index.js'
 import { recentCandidates, successorsAmong } from '../elect/announcements.js'
 import { beat } from '../elect/heartbeat.js'
 import { roleOf } from '../elect/role-of.js'
-import { type DirectoryRequest, isEmpty, restoreMoment, takeOverCopy } from '../follow/copy-directory.js'
+import {
+  type DirectoryRequest,
+  endSettingAside,
+  isEmpty,
+  restoreMoment,
+  takeOverCopy,
+} from '../follow/copy-directory.js'
 import { LogTruncatedError } from '../follow/instance-copy.js'
 import { makeCopy, openFollower } from '../follow/open-follower.js'
 import { GARBAGE_AGE_MS, START_RECORDS_BYTES } from '../limits.js'
@@ -28,6 +34,7 @@ export async function openReplicated(request: ReplicationRequest): Promise<Repli
   const { signal, bucket } = request
   bucket.log.cacheRecords(START_RECORDS_BYTES)
   try {
+    await endSettingAside(request.directory)
     const isSuperseded =
       (await copyState(request.directory)) === 'superseded' && !request.options.bucketTakeOver
     const { startsAs } = request
