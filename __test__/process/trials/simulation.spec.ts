@@ -42,12 +42,14 @@ test('a follower replaces a lost leader, and no acknowledged write is lost', asy
 })
 
 test('a candidate that stands without having read the log is noticed', async (t) => {
-  const problems: string[] = []
-  for (const seed of [7, 9])
-    problems.push(
-      ...(await simulate(seed, { hasBucket: true, elects: true, weakness: 'stands unread' })).problems,
-    )
-  t.true(problems.some((problem) => /the bucket had .*, and it is lost/.test(problem)))
+  // About one run in eight loses a write. Which ones depends on every call of the code under test.
+  const isNoticed = async (seed: number): Promise<boolean> => {
+    const { problems } = await simulate(seed, { hasBucket: true, elects: true, weakness: 'stands unread' })
+    return problems.some((problem) => /the bucket had .*, and it is lost/.test(problem))
+  }
+  let seed = 17
+  while (seed < 117 && !(await isNoticed(seed))) seed++
+  t.true(seed < 117)
 })
 
 /** A build of SQLite. Each is there somewhere: one comes with Node.js 22, one is no package for every system. */
