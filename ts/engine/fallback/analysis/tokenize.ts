@@ -90,11 +90,9 @@ export class Tokenizer {
     return state.tokens
   }
 
-  /** Folded words of a text, including stop words, without separators. */
+  /** Folded words of a text, without stop words and separators. */
   words(text: string): string[] {
-    return this.tokenize(text, []).flatMap((token) =>
-      (token.kind === WORD || token.kind === STOP_WORD) && token.word !== '' ? [token.word] : [],
-    )
+    return this.tokenize(text, []).flatMap(({ kind, word }) => (kind === WORD && word !== '' ? [word] : []))
   }
 
   private tokenizeRun(text: string, from: number, to: number, writing: Writing, state: TokenizerState): void {
