@@ -7,7 +7,7 @@
  *    `Intl.Segmenter` segments Japanese with data of the runtime, and Korean is not segmented: 2024년 is one word. A run
  *    of katakana is one word then, because it writes foreign names that dictionaries lack.
  * 3. Thai and Khmer are segmented by the word lists of the native engine.
- * 4. The Arabic article is a separate word.
+ * 4. The Arabic article is a separate word in Arabic and Persian, but not in other languages of the script.
  * 5. German compounds are not split: the only list of their parts that matches the recorded answers may not be
  *    distributed under its license.
  */
@@ -81,7 +81,7 @@ export function segments(
   { script, language }: Writing,
   dictionaries: Dictionaries,
 ): Iterable<string> {
-  if (script === ARABIC) return withoutArticle(piece)
+  if (script === ARABIC) return language === 'ara' || language === 'pes' ? withoutArticle(piece) : [piece]
   if (script === CJ) {
     if (language === 'jpn') return dictionaries.cutter('jpn')?.words(piece) ?? japaneseWords(piece)
     return language === null || language === 'cmn' || language === 'zho' ? chineseWords(piece) : [piece]
