@@ -206,12 +206,11 @@ function languageOf(
 
 function chineseOrJapanese(run: string, locales: readonly string[]): string {
   const chinese = locales.length === 0 || locales.includes('cmn') || locales.includes('zho')
-  const japanese = locales.length === 0 || locales.includes('jpn')
   if (!chinese) return 'jpn'
   const kana = run.match(KANA)?.length ?? 0
   const han = run.match(HAN)?.length ?? 0
-  // Source: charabia's threshold. A few kana in Chinese text are names; more are Japanese grammar.
-  return japanese && kana / Math.max(1, kana + han) > 0.05 ? 'jpn' : 'cmn'
+  // Source: charabia's threshold. A few kana in Chinese text are names; more are Japanese grammar, whatever is allowed.
+  return kana / Math.max(1, kana + han) > 0.05 ? 'jpn' : 'cmn'
 }
 
 /** Detects the two Latin languages with special rules by their letters. */
