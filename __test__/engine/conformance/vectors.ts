@@ -92,6 +92,31 @@ export function vectors(tested: TestedEngine): void {
     t.deepEqual(await engine.engine.verify(index), [])
   })
 
+  claim(
+    'once a document had vectors, a list of displayed attributes shows them by not naming them',
+    async (t, engine) => {
+      for (const [uid, settings, carried] of [
+        ['stored', {}, { w: [1] }],
+        ['embedded', { embedders }, { v: [1, 2] }],
+        ['optional', { embedders }, { v: null }],
+      ] as const) {
+        await engine.configure(uid, { displayedAttributes: ['t'], ...settings })
+        await engine.put(uid, { id: 'a', t: 'x', _vectors: carried })
+        await engine.put(uid, { id: 'a', t: 'x', _vectors: { v: null } })
+        await engine.outcome(uid, { kind: 'deleteByIds', ids: ['a'] })
+        await engine.put(uid, { id: 'b', t: 'x', ...('embedders' in settings && { _vectors: { v: null } }) })
+        const shown = async (): Promise<boolean> =>
+          '_vectors' in (await engine.search(uid, { retrieveVectors: true })).hits[0]!
+        t.true(await shown(), uid)
+        await engine.configure(uid, { displayedAttributes: ['t', '_vectors'], ...settings })
+        t.false(await shown(), uid)
+      }
+      await engine.configure('never', { displayedAttributes: ['t'] })
+      await engine.put('never', { id: 'b', t: 'x' })
+      t.deepEqual((await engine.search('never', { retrieveVectors: true })).hits, [{ t: 'x' }])
+    },
+  )
+
   const similarTo = async (engine: TestEngine, id: string, threshold: number | null) => {
     const request = {
       ...{ id, embedder: 'v', indexUid: index, offset: 0, limit: 20, rankingScoreThreshold: threshold },

@@ -162,10 +162,10 @@ export class HitWriter {
   }
 
   private showsVectors(): boolean {
-    const { settings, fieldCounts, vectors } = this.index.data
+    const { settings, fieldIds, vectors } = this.index.data
     if (displaysEverything(settings)) return true
     const named = settings.displayedAttributes.includes('_vectors')
-    return fieldCounts.has('_vectors') || vectors.size > 0 ? !named : named
+    return fieldIds.has('_vectors') || vectors.size > 0 ? !named : named
   }
 }
 
