@@ -27,12 +27,14 @@ export function statistics(tested: TestedEngine): void {
     t.is(numberOfDocuments, 2)
     t.deepEqual(fieldDistribution, { id: 2, m: 1, t: 2 })
     t.true(['id', 'm', 'm.x', 't'].every((field, at, all) => all.indexOf(field) === at))
-    const fields = await engine.engine.fields('things')
-    t.deepEqual(
-      fields.filter((field) => !field.startsWith('_vectors')),
-      ['id', 'm', 'm.x', 't'],
-    )
+    t.deepEqual(await engine.engine.fields('things'), ['id', 'm', 'm.x', 't'])
     await engine.outcome('things', { kind: 'deleteByIds', ids: ['1'] })
     t.deepEqual((await engine.engine.stats('things')).fieldDistribution, { id: 1, t: 1 })
+  })
+
+  claim('reserved fields have names, but nothing below them has', async (t, engine) => {
+    const point = { _geo: { lat: 1, lng: 2 }, _geojson: { type: 'Point', coordinates: [2, 1] } }
+    await engine.put('things', { id: 1, ...point, _vectors: { e: [1] } })
+    t.deepEqual(await engine.engine.fields('things'), ['_geo', '_geojson', 'id'])
   })
 }

@@ -53,6 +53,7 @@ import { syncDirectory } from '../sync-directory.js'
 import { analysisVersion } from './analysis/version.js'
 import { Dictionaries } from './analysis/words/index.js'
 import { Cache } from './cache.js'
+import { isInReserved } from './fields/rules.js'
 import { FilterError, parseFilter, requireOwn } from './filter/index.js'
 import type { IndexData } from './index-data/index-data.js'
 import { snapshotAnalysis } from './index-data/snapshot.js'
@@ -367,7 +368,8 @@ export class LocalEngine implements BareEngine {
 
   async fields(index: IndexId): Promise<readonly string[]> {
     const { data } = await this.existing(index)
-    return [...data.pathCounts.keys()].sort(compareUtf8)
+    const fields = [...data.pathCounts.keys()].filter((path) => path !== '_vectors' && !isInReserved(path))
+    return fields.sort(compareUtf8)
   }
 
   // ——— the directory ———

@@ -44,10 +44,13 @@ export function customRule(rule: string): { readonly field: string; readonly asc
   return { field: rule.slice(0, colon), ascending: direction === 'asc' }
 }
 
-/** Returns true if the field needs a column. Fields nested in reserved fields have no values. */
+/** Returns true if a path is nested in a reserved field. Such a path is no field. */
+export const isInReserved = (path: string): boolean =>
+  RESERVED.some((reserved) => path.length > reserved.length && covers(reserved, path))
+
+/** Returns true if the field needs a column. */
 export function needsColumn(settings: IndexSettings, path: string): boolean {
-  if (RESERVED.some((reserved) => path.length > reserved.length && covers(reserved, path))) return false
-  if (path === '_vectors') return false
+  if (isInReserved(path) || path === '_vectors') return false
   return (
     filterFeatures(settings, path) !== null ||
     isSortable(settings, path) ||
