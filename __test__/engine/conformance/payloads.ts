@@ -2,6 +2,9 @@
 import type { TestedEngine } from '../../support/engines.js'
 import { claimsOf } from './claims.js'
 
+/** A document with a field of `arrays` arrays, each in the other. */
+const nested = (arrays: number): string => `{"id":1,"a":${'['.repeat(arrays)}${']'.repeat(arrays)}}`
+
 export function payloads(tested: TestedEngine): void {
   const claim = claimsOf(tested)
 
@@ -20,6 +23,10 @@ export function payloads(tested: TestedEngine): void {
     ['a scalar', 'json', '"hello"', 0, /: expected an object, found a string at line 1 column 1$/],
     ['an array of numbers', 'json', '[1,2]', 0, /: expected an object, found a number at line 1 column 2$/],
     ['a syntax error in the second line', 'json', '[{"id":1},\n {"id":}]', 1, /json.*line 2 column 8/],
+    ['126 arrays in a document', 'json', nested(126), 1, null],
+    ['127 arrays in a document', 'json', nested(127), 0, /: recursion limit exceeded at line 1 column 139$/],
+    ['126 arrays in a line', 'ndjson', nested(126), 1, null],
+    ['127 arrays in a line', 'ndjson', nested(127), 0, /recursion limit exceeded/],
     ['lines, some blank', 'ndjson', '{"id":1}\n\n{"id":2}\n', 2, null],
     ['only white space', 'ndjson', ' \n', 0, null],
     ['a truncated line', 'ndjson', '{"id":1}\n{"id":', 1, /ndjson.*line 2/],

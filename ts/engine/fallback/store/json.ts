@@ -31,8 +31,8 @@ export class JsonError extends Error {
   }
 }
 
-/** Source: serde_json's recursion limit, which users of the API know. */
-const DEPTH_MAX = 128
+/** Maximum number of containers around a value. Source: serde_json's recursion limit, which users of the API know. */
+const DEPTH_MAX = 127
 
 const I64_MIN = -(2n ** 63n)
 const U64_MAX = 2n ** 64n - 1n
@@ -94,12 +94,13 @@ class Parser {
   }
 
   private value(depth: number): Json {
-    if (depth >= DEPTH_MAX) throw new JsonError('recursion limit exceeded', this.at)
     this.blanks()
     const first = this.text[this.at]
     if (first === '"') return this.string()
-    if (first === '{') return this.object(depth)
-    if (first === '[') return this.array(depth)
+    if (first === '{' || first === '[') {
+      if (depth >= DEPTH_MAX) throw new JsonError('recursion limit exceeded', this.at)
+      return first === '{' ? this.object(depth) : this.array(depth)
+    }
     if (first === 't') return this.word('true', true)
     if (first === 'f') return this.word('false', false)
     if (first === 'n') return this.word('null', null)
