@@ -98,6 +98,28 @@ export function unusualValues(tested: TestedEngine): void {
       await t.throwsAsync(ids(engine, { sort: [`${point}:asc`] }), undefined, point)
   })
 
+  claim('a field that no document has any more matches nothing, even with !=', async (t, engine) => {
+    await engine.configure('things', { filterableAttributes: ['gone', 'a', 'v', '_element'] })
+    await engine.put('things', { id: 1, gone: 5, v: [{ n: 1, gone: 5 }], 'a.b': 1 }, { id: 2, v: { n: 1 } })
+    for (const [filter, found] of [
+      ['gone != 1', [1, 2]],
+      ['_element(v, gone != 1)', [1, 2]],
+      // A key with a dot has no parent.
+      ['a != 1', []],
+      ['a.b != 2', [1, 2]],
+    ] as const)
+      t.deepEqual(await ids(engine, { filter }), [...found], filter)
+    await engine.put('things', { id: 1, v: [{ n: 1 }] })
+    for (const [filter, found] of [
+      ['gone != 1', []],
+      ['NOT gone != 1', [1, 2]],
+      ['NOT gone = 5', [1, 2]],
+      ['_element(v, gone != 1)', []],
+      ['_element(v, n = 1 AND NOT gone != 1)', [1, 2]],
+    ] as const)
+      t.deepEqual(await ids(engine, { filter }), [...found], filter)
+  })
+
   claim('a thousand points are sorted by exact distance, the rest by full metres', async (t, engine) => {
     await engine.configure('things', { sortableAttributes: ['_geo'], pagination: { maxTotalHits: 2000 } })
     const sides = Array.from({ length: 1000 }, (_, at) => ({

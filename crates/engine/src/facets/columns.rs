@@ -52,9 +52,7 @@ impl Columns {
 
     /// Returns true if a document has ever had a value, an object or null at `path`.
     pub fn knows(&self, path: &str) -> bool {
-        let fields = self.snapshot.fields();
-        fields.id(path).is_some()
-            || fields.names().any(|name| name != path && crate::fields::is_same_or_below(path, name))
+        self.snapshot.fields().id(path).is_some()
     }
 
     /// Returns all values of a document at `path`, numbers first.

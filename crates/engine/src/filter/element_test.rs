@@ -54,18 +54,25 @@ enum Found<'v> {
 }
 
 impl ElementTest {
-    /// `path`: path of the elements. `knows` returns true if a document has a value at a path; otherwise conditions on
-    /// the path are false.
-    pub fn new(filter: &Filter, path: &str, knows: &impl Fn(&str) -> bool) -> Self {
-        let each = |parts: &[Filter]| parts.iter().map(|part| Self::new(part, path, knows)).collect();
-        match filter {
-            Filter::All(parts) => Self::All(each(parts)),
-            Filter::Any(parts) => Self::Any(each(parts)),
-            Filter::Not(part) => Self::Not(Box::new(Self::new(part, path, knows))),
-            Filter::Condition { field, .. } if !knows(&format!("{path}.{}", field.value)) => Self::Nothing,
+    /// `path`: path of the elements. `can_hold` returns false for a condition on a path that no document has; such a
+    /// condition is false.
+    pub fn new(
+        filter: &Filter,
+        path: &str,
+        can_hold: &impl Fn(&str, &Operator) -> Result<bool>,
+    ) -> Result<Self> {
+        let each = |parts: &[Filter]| {
+            parts.iter().map(|part| Self::new(part, path, can_hold)).collect::<Result<Vec<Self>>>()
+        };
+        let below = |field: &Text| format!("{path}.{}", field.value);
+        Ok(match filter {
+            Filter::All(parts) => Self::All(each(parts)?),
+            Filter::Any(parts) => Self::Any(each(parts)?),
+            Filter::Not(part) => Self::Not(Box::new(Self::new(part, path, can_hold)?)),
+            Filter::Condition { field, operator } if !can_hold(&below(field), operator)? => Self::Nothing,
             Filter::Condition { field, operator } => Self::condition(field.value.clone(), operator),
             Filter::Element(Spanned { value: Reference { field, filter }, .. }) => {
-                let inner = Self::new(filter, &format!("{path}.{}", field.value), knows);
+                let inner = Self::new(filter, &below(field), can_hold)?;
                 Self::Element(field.value.clone(), Box::new(inner))
             }
             // The grammar excludes these inside elements.
@@ -74,7 +81,7 @@ impl ElementTest {
             | Filter::GeoPolygon(_)
             | Filter::Vectors(_)
             | Filter::Foreign(_) => Self::Nothing,
-        }
+        })
     }
 
     fn condition(field: String, operator: &Operator) -> Self {

@@ -38,7 +38,8 @@ impl Evaluation<'_> {
             return Err(self.mistake(self.scope.code, &cause, source, &element.span));
         }
         self.element_documents.set(read);
-        let test = ElementTest::new(filter, path, &|path| has_column(path) && self.columns.knows(path));
+        let can_hold = |path: &str, operator: &_| Ok(has_column(path) && self.can_hold(path, operator)?);
+        let test = ElementTest::new(filter, path, &can_hold)?;
         let mut found = RoaringBitmap::new();
         let clock = Clock::new(self.scope);
         for docid in candidates {

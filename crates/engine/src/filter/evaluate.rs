@@ -211,11 +211,7 @@ impl Evaluation<'_> {
     fn condition(&self, field: &Text, operator: &Operator, source: &str) -> Result<RoaringBitmap> {
         self.check(field, operator, source)?;
         let (path, columns) = (field.value.as_str(), &self.columns);
-        let is_known = match COORDINATES.contains(&path) {
-            true => !columns.exists(path)?.is_empty(),
-            false => columns.knows(path),
-        };
-        if !is_known {
+        if !self.can_hold(path, operator)? {
             return Ok(RoaringBitmap::new());
         }
         let range = |from: Bound<&Text>, to: Bound<&Text>| {
@@ -235,6 +231,15 @@ impl Evaluation<'_> {
             Operator::Empty => columns.empty(path),
             Operator::Contains(text) => columns.contains(path, &text.value),
             Operator::StartsWith(text) => columns.starts_with(path, &text.value),
+        }
+    }
+
+    /// Returns false if no document has the field `path`, so that no condition on it holds. Documents are only looked up
+    /// for `!=`, which would hold for all of them.
+    pub(super) fn can_hold(&self, path: &str, operator: &Operator) -> Result<bool> {
+        match operator {
+            Operator::NotEqual(_) => Ok(!self.columns.exists(path)?.is_empty()),
+            _ => Ok(self.columns.knows(path) || COORDINATES.contains(&path)),
         }
     }
 

@@ -18,7 +18,7 @@ fn documents() -> Vec<Json> {
         json!({"price": "10", "tag": ["sea", "Sky"], "a": {}}),
         json!({"price": 25, "tag": [], "stock": 0}),
         json!({"price": [5, 30], "tag": "skyline"}),
-        json!({"price": "abc"}),
+        json!({"price": "abc", "ghost.x": 1}),
     ]
 }
 
@@ -105,7 +105,9 @@ fn conditions_select_the_documents_in_the_table() {
         (json!("tag = 'sea' AND NOT NOT price = 10"), &[1, 2]),
         (json!("ghost = 1"), &[]),
         (json!("ghost != 1"), &[]),
+        (json!("ghost EXISTS"), &[]),
         (json!("NOT ghost = 1"), &[1, 2, 3, 4, 5]),
+        (json!("ghost.x != 2"), &[1, 2, 3, 4, 5]),
         (json!(["price > 9", ["tag = sea", "tag = skyline"]]), &[1, 4]),
         (json!(["", ["  "]]), &[1, 2, 3, 4, 5]),
         (json!([]), &[1, 2, 3, 4, 5]),
