@@ -120,6 +120,23 @@ export function unusualValues(tested: TestedEngine): void {
       t.deepEqual(await ids(engine, { filter }), [...found], filter)
   })
 
+  claim('a field that no document has any more is still formatted', async (t, engine) => {
+    await engine.put('things', { id: 1, v: 'fox', gone: 'x' })
+    await engine.put('things', { id: 1, v: 'fox' })
+    for (const [name, formatted] of [
+      ['gone', { id: '1' }],
+      ['never', undefined],
+    ] as const)
+      for (const list of ['attributesToHighlight', 'attributesToCrop']) {
+        const { hits } = await engine.search('things', {
+          q: 'fox',
+          [list]: [name],
+          attributesToRetrieve: ['id'],
+        })
+        t.deepEqual(hits, [{ id: 1, ...(formatted && { _formatted: formatted }) }], `${list}: ${name}`)
+      }
+  })
+
   claim('a thousand points are sorted by exact distance, the rest by full metres', async (t, engine) => {
     await engine.configure('things', { sortableAttributes: ['_geo'], pagination: { maxTotalHits: 2000 } })
     const sides = Array.from({ length: 1000 }, (_, at) => ({

@@ -11,7 +11,7 @@ import type { SearchRequest } from '../../../requests.js'
 import { Tokenizer } from '../../analysis/tokenize.js'
 import { leafText } from '../../fields/flatten.js'
 import { covers } from '../../fields/patterns.js'
-import { displaysEverything, localesOf } from '../../fields/rules.js'
+import { displaysEverything, isInReserved, localesOf } from '../../fields/rules.js'
 import type { OpenIndex } from '../../open-index.js'
 import { type Json, JsonNumber, type JsonObject, writeJson } from '../../store/json.js'
 import { compareUtf8 } from '../../store/text-order.js'
@@ -98,7 +98,7 @@ export class Formatter {
     return parts
   }
 
-  /** Formats of the fields named in the request, then of other retrieved fields; empty if no named field exists. */
+  /** Formats of the fields named in the request, then of other retrieved fields; empty if no document had a named one. */
   private formatsFor(displayed: JsonObject): FieldFormat[] {
     const { attributesToHighlight, attributesToCrop, cropLength } = this.request
     const formats = new Map<string, { highlight: boolean; crop: number | null }>()
@@ -131,15 +131,19 @@ export class Formatter {
     return all && this.showsSomething
   }
 
-  /** True if any document has a displayed field. */
+  /** True if any document has had a displayed field. */
   private get showsSomething(): boolean {
-    const { settings, pathCounts } = this.index.data
-    return displaysEverything(settings) || settings.displayedAttributes.some((name) => pathCounts.has(name))
+    const { settings } = this.index.data
+    return displaysEverything(settings) || settings.displayedAttributes.some((name) => this.isKnown(name))
+  }
+
+  private isKnown(name: string): boolean {
+    return this.index.data.fieldIds.has(name) && !isInReserved(name)
   }
 
   private isDisplayed(name: string): boolean {
-    const { settings, pathCounts } = this.index.data
-    if (!pathCounts.has(name)) return false
+    const { settings } = this.index.data
+    if (!this.isKnown(name)) return false
     return (
       displaysEverything(settings) ||
       settings.displayedAttributes.some((entry) => covers(entry, name) || covers(name, entry))
