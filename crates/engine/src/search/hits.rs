@@ -10,7 +10,7 @@ use super::bounds::Bounds;
 use super::format::{Formatter, Matching};
 use super::hydration::Hydration;
 use super::json_writer::{Members, write_display, write_json};
-use super::projection::{HIDDEN, Selection, project_plain, top_level};
+use super::projection::{HIDDEN, Selection, displayed_part, project_plain, top_level};
 use super::ranked_search::RankedSearch;
 use super::request::SearchRequest;
 use crate::error::{Error, Result};
@@ -74,7 +74,7 @@ impl<'a, 'h> HitWriter<'a, 'h> {
     pub fn collect(&self, docid: u32) -> Result<()> {
         let Some(hydration) = self.hydration else { return Ok(()) };
         let mut shown = Vec::new();
-        project_plain(&source_of(self.snapshot, docid)?, &self.retrieved, &HIDDEN, &mut shown);
+        self.project_retrieved(&source_of(self.snapshot, docid)?, &mut shown);
         hydration.borrow_mut().collect(self.request.foreign_keys(), &shown)
     }
 
@@ -97,7 +97,7 @@ impl<'a, 'h> HitWriter<'a, 'h> {
         text.clear();
         self.formatter.limit(self.bounds.after(out.len()).bytes_left());
         let source = source_of(self.snapshot, hit.docid)?;
-        project_plain(&source, &self.retrieved, &HIDDEN, &mut text);
+        self.project_retrieved(&source, &mut text);
         if self.hydration.is_some() {
             text = self.hydrated(text)?;
             self.bounds.check(out.len() + text.len())?;
@@ -144,6 +144,12 @@ impl<'a, 'h> HitWriter<'a, 'h> {
         self.bounds.append(&text, out)?;
         self.text = text;
         Ok(())
+    }
+
+    /// Writes the part of a document that is displayed and retrieved.
+    fn project_retrieved(&self, source: &str, out: &mut Vec<u8>) {
+        let displayed = displayed_part(source, &self.displayed, &HIDDEN);
+        project_plain(&displayed, &self.retrieved, &HIDDEN, out);
     }
 
     /// Returns true if vectors may be shown. A quirk of the reference: a list of attributes that names `_vectors` hides

@@ -250,6 +250,17 @@ pub(super) fn project_plain(source: &str, selection: &Selection, hidden: &[&str]
     project(source, selection, hidden, out, |leaf, out| out.extend_from_slice(leaf.raw.as_bytes()));
 }
 
+/// Returns the displayed part of `source`, to select from. Selecting one after the other keeps a key `a.b` hidden if only
+/// `a` is displayed, which [`Selection::and`] cannot express.
+pub(super) fn displayed_part<'s>(source: &'s str, displayed: &Selection, hidden: &[&str]) -> Cow<'s, str> {
+    if *displayed == Selection::All {
+        return Cow::Borrowed(source);
+    }
+    let mut part = Vec::new();
+    project_plain(source, displayed, hidden, &mut part);
+    Cow::Owned(String::from_utf8_lossy(&part).into_owned())
+}
+
 /// Returns the JSON text of the value of a top-level key.
 pub(super) fn top_level<'j>(source: &'j str, wanted: &str) -> Option<&'j str> {
     if !source.contains(wanted) {

@@ -215,6 +215,7 @@ fn a_hit_contains_requested_and_displayed_attributes() {
         (json!(["a"]), json!(null), r#"{"a":{"b":[1,{"c":2,"d":3}],"e":"x"}}"#),
         (json!(["a.e", "id"]), json!(["a", "z"]), r#"{"a":{"e":"x"}}"#),
         (json!(["a"]), json!(["a.e"]), r#"{"a":{"e":"x"}}"#),
+        (json!(["a"]), json!(["a.b"]), r#"{"a":{"b":[1,{"c":2,"d":3}]}}"#),
         (json!([]), json!(null), "{}"),
     ];
     for (displayed, retrieve, expected) in cases {

@@ -83,7 +83,7 @@ export class HitWriter {
   collect(docid: number): void {
     const document = storedObject(this.index.data.documents[docid]!)
     document.delete('_vectors')
-    this.hydration?.collect(this.keys, this.projected(document))
+    this.hydration?.collect(this.keys, this.retrievedOf(this.displayedOf(document)))
   }
 
   /** Writes a hit as JSON. If the document is shown unchanged, its stored bytes are copied. */
@@ -131,10 +131,8 @@ export class HitWriter {
     const document = storedObject(documents[docid]!)
     const vectors = document.get('_vectors')
     document.delete('_vectors')
-    const displayed = displaysEverything(settings)
-      ? document
-      : selectPaths(document, settings.displayedAttributes)
-    const shown = this.projected(document)
+    const displayed = this.displayedOf(document)
+    const shown = this.retrievedOf(displayed)
     const parts: string[] = []
     for (const [name, value] of this.hydrated(shown))
       parts.push(`${JSON.stringify(name)}:${writeJson(value)}`)
@@ -153,8 +151,14 @@ export class HitWriter {
     return parts
   }
 
-  private projected(document: JsonObject): JsonObject {
-    return this.shown === null ? document : selectPaths(document, this.shown)
+  private displayedOf(document: JsonObject): JsonObject {
+    const { settings } = this.index.data
+    return displaysEverything(settings) ? document : selectPaths(document, settings.displayedAttributes)
+  }
+
+  /** Selecting one after the other keeps a key `a.b` hidden if only `a` is displayed, which `commonPaths` cannot express. */
+  private retrievedOf(displayed: JsonObject): JsonObject {
+    return this.shown === null ? displayed : selectPaths(displayed, this.shown)
   }
 
   private hydrated(object: JsonObject): JsonObject {

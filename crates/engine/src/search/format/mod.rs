@@ -12,7 +12,7 @@ pub(super) use matches::Matching;
 use self::matches::{Match, Words};
 use super::json_scanner::unquote;
 use super::json_writer::{write_json, write_text};
-use super::projection::{Leaf, Selection, project};
+use super::projection::{Leaf, Selection, displayed_part, project};
 use super::request::SearchRequest;
 
 use crate::analysis::{Analyzer, Language};
@@ -97,7 +97,8 @@ impl<'a> Formatter<'a> {
     /// Writes `_formatted` if the request formats any attribute. Returns true if it does.
     pub fn write_formatted(&mut self, source: &str, hidden: &[&str], out: &mut Vec<u8>) -> bool {
         let Some(shown) = self.shown.clone() else { return false };
-        project(source, &shown, hidden, out, |leaf, out| self.write_leaf(&leaf, out));
+        let source = displayed_part(source, &self.displayed, hidden);
+        project(&source, &shown, hidden, out, |leaf, out| self.write_leaf(&leaf, out));
         true
     }
 
