@@ -92,16 +92,15 @@ impl ParsedQuery {
             if token.text.is_empty() {
                 continue;
             }
-            let next = tokens.get(at + 1);
-            let before = at.checked_sub(1).map(|at| &tokens[at]);
+            let (before, after) = (&tokens[..at], &tokens[at + 1..]);
             match token.kind {
                 TokenKind::Word | TokenKind::StopWord => {
-                    parser.is_attached = before.is_some_and(Token::is_word);
-                    parser.word(token, next.is_none(), complete_last);
+                    parser.is_attached = before.last().is_some_and(Token::is_word);
+                    parser.word(token, after.is_empty(), complete_last);
                 }
                 TokenKind::Soft | TokenKind::Hard => {
                     parser.separator(token);
-                    parser.negate |= parser.phrase.is_none() && negates(before, token, next);
+                    parser.negate |= parser.phrase.is_none() && negates(before, token, after);
                 }
             }
         }
@@ -110,15 +109,19 @@ impl ParsedQuery {
     }
 }
 
-/// Returns true if `token` excludes the following word or phrase.
-fn negates(before: Option<&Token<'_>>, token: &Token<'_>, next: Option<&Token<'_>>) -> bool {
+/// Returns true if `token` excludes the following word or phrase. Words without characters do not count.
+fn negates(before: &[Token<'_>], token: &Token<'_>, after: &[Token<'_>]) -> bool {
+    let counts = |token: &&Token<'_>| !token.text.is_empty();
     // A full stop and a blank are a single token; only its end matters.
-    let free = before.is_none_or(|before| before.text.ends_with(char::is_whitespace));
-    let attached = next.is_some_and(|next| match next.kind {
-        TokenKind::Word | TokenKind::StopWord => true,
-        TokenKind::Soft | TokenKind::Hard => next.text == "\"",
-    });
-    token.text == "-" && free && attached
+    let is_free =
+        || before.iter().rev().find(counts).is_none_or(|before| before.text.ends_with(char::is_whitespace));
+    let is_attached = || {
+        after.iter().find(counts).is_some_and(|next| match next.kind {
+            TokenKind::Word | TokenKind::StopWord => true,
+            TokenKind::Soft | TokenKind::Hard => next.text == "\"",
+        })
+    };
+    token.text == "-" && is_free() && is_attached()
 }
 
 struct Parser<'l> {
