@@ -32,6 +32,19 @@ export function statistics(tested: TestedEngine): void {
     t.deepEqual((await engine.engine.stats('things')).fieldDistribution, { id: 1, t: 1 })
   })
 
+  claim(
+    'keys that begin with a reserved field and a dot are neither fields nor filtered',
+    async (t, engine) => {
+      await engine.configure('things', { filterableAttributes: ['_geo', '_geojson'] })
+      await engine.put('things', { id: 1, '_geojson.x': 5, '_geo.q': null, '_geo.lat': 3 })
+      t.deepEqual(await engine.engine.fields('things'), ['id'])
+      for (const filter of ['_geojson.x EXISTS', '_geojson.x = 5', '_geo.q IS NULL', '_geo.lat EXISTS'])
+        t.deepEqual((await engine.search('things', { filter })).hits, [], filter)
+      await engine.put('things', { id: 2, _geojson: { type: 'Point', coordinates: [2, 1] } })
+      t.is((await engine.search('things', { filter: '_geojson EXISTS' })).hits.length, 1)
+    },
+  )
+
   claim('reserved fields have names, but nothing below them has', async (t, engine) => {
     const point = { _geo: { lat: 1, lng: 2 }, _geojson: { type: 'Point', coordinates: [2, 1] } }
     await engine.put('things', { id: 1, ...point, _vectors: { e: [1] } })

@@ -43,9 +43,11 @@ struct Terms {
     lengths: FxHashMap<(FieldId, u8), Arc<str>>,
 }
 
+const RESERVED: [&str; 3] = ["_geo", "_geojson", "_vectors"];
+
 /// Returns true if a path is reserved. Words and values of reserved fields are not indexed like those of other fields.
 pub fn is_reserved(path: &str) -> bool {
-    ["_geo", "_geojson", "_vectors"].iter().any(|name| is_same_or_below(name, path))
+    RESERVED.iter().any(|name| is_same_or_below(name, path))
 }
 
 impl<'a> Flattener<'a> {
@@ -78,10 +80,11 @@ impl<'a> Flattener<'a> {
             visit.path.push_str(key);
             let field = visit.field()?;
             visit.presence.push((Presence::TopLevel, field));
-            visit.mark(field, value);
-            if is_reserved(key) {
+            if RESERVED.contains(&key) {
+                visit.mark(field, value);
                 visit.reserved(field, key, &value.to_value());
-            } else {
+            } else if !is_reserved(key) {
+                visit.mark(field, value);
                 visit.value(field, value, Parent::Document)?;
             }
         }

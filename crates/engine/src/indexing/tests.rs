@@ -97,11 +97,30 @@ fn words_beyond_the_last_position_and_overlong_words_are_not_indexed() {
 fn presence_marks_keys_and_not_elements() {
     let (document, _) = flatten(
         &Settings::default(),
-        json!({"a": {"b": null, "c": [null, ""]}, "d": "", "e": [], "f": [{"g": null}]}),
+        json!({
+            "a": {"b": null, "c": [null, ""]}, "d": "", "e": [], "f": [{"g": null}], "_geo": null, "_geo.x": null
+        }),
     );
     let expected = [
-        "e\0a", "e\0a.b", "e\0a.c", "e\0d", "e\0e", "e\0f", "e\0f.g", "m\0d", "m\0e", "n\0a.b", "n\0f.g",
-        "t\0a", "t\0d", "t\0e", "t\0f",
+        "e\0_geo",
+        "e\0a",
+        "e\0a.b",
+        "e\0a.c",
+        "e\0d",
+        "e\0e",
+        "e\0f",
+        "e\0f.g",
+        "m\0d",
+        "m\0e",
+        "n\0_geo",
+        "n\0a.b",
+        "n\0f.g",
+        "t\0_geo",
+        "t\0_geo.x",
+        "t\0a",
+        "t\0d",
+        "t\0e",
+        "t\0f",
     ];
     let mut presence: Vec<&str> = document.presence.iter().map(AsRef::as_ref).collect();
     presence.sort_unstable();
