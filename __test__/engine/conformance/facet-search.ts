@@ -80,6 +80,41 @@ export function facetSearch(tested: TestedEngine): void {
     t.deepEqual(facetHits.map(({ value }) => value).slice(-3), last)
   })
 
+  claim('facet search finds a value by its own text and by its start without accents', async (t, engine) => {
+    await engine.configure('things', { filterableAttributes: ['c'] })
+    const values = [
+      'ガンダム RX-78 Gundam',
+      'Ёлка Noël',
+      'Đà Nẵng в России',
+      'ＡＢＣ',
+      'ΟΔΟΣ, alpha',
+      'שָׁלוֹם',
+      ' ﬁne ',
+    ]
+    await engine.put('things', ...values.map((c, id) => ({ id, c })))
+    const found = async (facetQuery: string): Promise<unknown> => {
+      const body = { ...completeRequest({}), facetName: 'c', facetQuery, exhaustiveFacetCount: false }
+      const answer = await engine.engine.facetSearch('things', Buffer.from(JSON.stringify(body)))
+      const { facetHits } = JSON.parse(Buffer.from(answer.body).toString()) as { facetHits: Hit[] }
+      return facetHits.map(({ value }) => value)
+    }
+    for (const value of values) t.deepEqual(await found(value.trim()), [value])
+    for (const [query, value] of [
+      ['ガ', 'ガンダム RX-78 Gundam'],
+      ['がんだむ rx', 'ガンダム RX-78 Gundam'],
+      ['ё', 'Ёлка Noël'],
+      ['ёлка no', 'Ёлка Noël'],
+      ['da na', 'Đà Nẵng в России'],
+      ['abc', 'ＡＢＣ'],
+      ['ａ', 'ＡＢＣ'],
+      ['ΟΔΟΣ', 'ΟΔΟΣ, alpha'],
+      ['οδος', 'ΟΔΟΣ, alpha'],
+      ['שלום', 'שָׁלוֹם'],
+      ['fi', ' ﬁne '],
+    ] as const)
+      t.deepEqual(await found(query), [value], query)
+  })
+
   claim(
     'a facet query is normalised by its own locales, facet values by those of their field',
     async (t, engine) => {

@@ -144,7 +144,17 @@ fn facet_values_keep_accents_and_facet_search_drops_them() {
     assert_eq!(normalize_facet("  Été "), "e\u{301}te\u{301}");
     assert_eq!(normalize_facet("ÀÉ x"), "a\u{300}e\u{301} x");
     assert_eq!(normalize_facet("BLUE Car"), "blue car");
-    assert_eq!(normalize_facet_search("Été Noir", None), "ete noir");
+    for (text, normalised) in [
+        ("Été Noir", "ete noir"),
+        ("ＡＢＣ", "abc"),
+        ("ガンダム RX-78 Gundam", "か\u{3099}んた\u{3099}む rx-78 gundam"),
+        ("Ёлка Noël", "е\u{308}лка noel"),
+        ("Đà Nẵng в России", "da nang в россии"),
+        ("ΟΔΟΣ, alpha", "οδοσ, alpha"),
+        ("12 ", "12 "),
+    ] {
+        assert_eq!(normalize_facet_search(text, None), normalised);
+    }
 }
 
 /// Returns a token, and the number of original bytes for each prefix of its text, with or without a recorded map.

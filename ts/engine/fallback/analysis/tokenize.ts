@@ -158,14 +158,22 @@ export class Tokenizer {
   }
 }
 
-/** Folds a complete text like its words, run by run. Used to compare facet values with a facet query. */
+/**
+ * Folds a complete text like its words, run by run. Used to compare facet values with a facet query.
+ * @param text in the form of facet values
+ */
 export function foldedText(text: string, locales: readonly string[]): string {
+  // A query may end where a value goes on: the form of a sigma must not depend on it.
+  const form = text.replaceAll('ς', 'σ')
   let result = ''
-  for (let start = 0; start < text.length; ) {
-    const run = runFrom(text, start)
-    const language = languageOf(text, start, run, locales)
-    result += folded(decomposed(text.slice(start, run.end), language), { script: run.script, language })
-    start = run.end
+  for (let start = 0; start < form.length; ) {
+    const { script, end } = runFrom(form, start)
+    const run = form.slice(start, end)
+    // Languages are detected by composed letters.
+    const composed = run.normalize('NFC')
+    const language = languageOf(composed, 0, { script, end: composed.length }, locales)
+    result += folded(decomposed(run, language), { script, language })
+    start = end
   }
   return result
 }

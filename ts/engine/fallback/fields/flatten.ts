@@ -108,9 +108,12 @@ export function facetText(text: string): string {
 /** Normalised form by which facet values are compared: trimmed, decomposed, lower case, with accents. */
 export const facetForm = (value: string): string => facetText(operandForm(value))
 
-/** Like `facetForm`, without truncation, for filter operands. NUL is ignored: it separates values on disk. */
-export const operandForm = (value: string): string =>
-  trimmed(value.replaceAll('\0', '')).normalize('NFKD').toLowerCase()
+/** Like `facetForm`, without truncation, for filter operands. */
+export const operandForm = (value: string): string => untrimmedForm(trimmed(value.replaceAll('\0', '')))
+
+/** Like `operandForm`, with white space at both ends, for facet queries. NUL is ignored: it separates values on disk. */
+export const untrimmedForm = (value: string): string =>
+  value.replaceAll('\0', '').normalize('NFKD').toLowerCase()
 
 const WHITE_SPACE = /^\p{White_Space}$/u
 

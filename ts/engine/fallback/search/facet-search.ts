@@ -14,8 +14,9 @@ import { EngineError } from '../../engine-error.js'
 import { QUERY_BYTES_MAX } from '../../limits.js'
 import type { FacetSearchRequest } from '../../requests.js'
 import { foldedText } from '../analysis/tokenize.js'
+import type { Column } from '../facets/columns.js'
 import { columnOf } from '../facets/coordinates.js'
-import { trimmed } from '../fields/flatten.js'
+import { untrimmedForm } from '../fields/flatten.js'
 import { covers } from '../fields/patterns.js'
 import { describeFacetSearchable, filterFeatures, localesOf } from '../fields/rules.js'
 import type { OpenIndex } from '../open-index.js'
@@ -65,7 +66,7 @@ export function facetSearch(
       : countFacet(column, found.counted.toArray(), order, Number.POSITIVE_INFINITY).filter(
           ({ isNumber }) => !isNumber,
         )
-  const matches = matching(index, request)
+  const matches = matching(index, request, column)
   const hits = counts.filter(matches).slice(0, settings.faceting.maxValuesPerFacet)
   const bounds = new Bounds(request)
   const hitsText = hits.map(({ key, count }) =>
@@ -95,13 +96,14 @@ const notSearchable = (settings: IndexSettings, facetName: string, prefix: strin
 function matching(
   { data }: OpenIndex,
   { facetName, facetQuery, locales }: FacetSearchRequest,
+  column: Column | undefined,
 ): (value: FacetCount) => boolean {
   const fieldLocales = localesOf(data.settings, facetName) ?? []
   if (Buffer.byteLength(facetQuery ?? '') > QUERY_BYTES_MAX) return () => false
-  const query = foldedText(facetQuery ?? '', locales ?? fieldLocales)
+  const query = foldedText(untrimmedForm(facetQuery ?? ''), locales ?? fieldLocales)
   if (query === '') return () => true
   const { typoTolerance } = data.settings
-  const formOf = ({ key }: FacetCount): string => foldedText(trimmed(key), fieldLocales)
+  const formOf = ({ group }: FacetCount): string => foldedText(column!.forms[group]!, fieldLocales)
   if (typoTolerance.disableOnWords.includes(query)) return (value) => formOf(value) === query
   const bytes = Buffer.byteLength(query)
   const { oneTypo, twoTypos } = typoTolerance.minWordSizeForTypos
