@@ -339,7 +339,8 @@ test('long pages are read and rendered in several turns, none of them after the 
   const answered = () => 'answered'
   const personal = personalized(rerankers, page, { ...wanted, stop: leaving(), hidesDetails: () => false })
   await t.throwsAsync(personal.then(answered), { message })
-  const settings = { rerankers: { m: { source: 'rest', url: 'http://rank.example' } } }
+  const rerankerSettings = { m: { source: 'rest', url: 'http://rank.example' } }
+  const settings = { rerankers: rerankerSettings, searchableAttributes: ['*'] }
   const engine = { revision: () => 0, settings: async () => JSON.stringify(settings) }
   const reranking = await rerankingOf(
     { engine, answers: {}, rerankers } as unknown as Parameters<typeof rerankingOf>[0],
@@ -351,7 +352,10 @@ test('long pages are read and rendered in several turns, none of them after the 
     { model: 'm', topK: 1_000 },
   )
   const facts = { degraded: false, usedNegativeOperator: false, terms: 1, semanticHits: null, hits: 1_000 }
-  const reranked = reranking.apply({ body: longAnswer({ id: 1, title: 'film' }), facts }, leaving())
+  const reranked = reranking.apply(
+    { body: longAnswer({ id: 1, title: 'film '.repeat(2_000) }), facts },
+    leaving(),
+  )
   await t.throwsAsync(reranked.then(answered), { message })
   t.deepEqual(asked, [])
 })
