@@ -376,6 +376,10 @@ function clientOf(
         },
       )
       outgoing.on('error', reject)
+      // Node.js does not listen for errors between an early answer and the end of the body, whose rest may fail.
+      outgoing.once('socket', (socket) => {
+        if (!outgoing.reusedSocket) socket.on('error', () => undefined)
+      })
       outgoing.end(payload)
     })
   return {

@@ -42,6 +42,11 @@ export class HandOver {
       headers: forwarded(request),
     }
     const upstream = httpRequest(options as unknown as RequestOptions)
+    upstream.once('socket', (socket) => {
+      // Node.js listens for errors only until an answer ends. An answer may come before the whole body was sent, and then
+      // a failing write of the rest would end this thread.
+      if (!upstream.reusedSocket) socket.on('error', () => undefined)
+    })
     let hasAnswer = false
     upstream.once('response', (answer) => {
       hasAnswer = true
@@ -51,7 +56,7 @@ export class HandOver {
       answer.once('error', () => response.destroy())
       answer.pipe(response)
     })
-    upstream.once('error', (error: NodeJS.ErrnoException) => {
+    upstream.on('error', (error: NodeJS.ErrnoException) => {
       if (response.destroyed || response.writableEnded) return
       if (hasAnswer) response.destroy()
       // The main thread closed an idle connection at the moment at which it was used again.
