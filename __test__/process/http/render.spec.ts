@@ -245,6 +245,6 @@ test('a long rendering lets other requests be answered', async (t) => {
   let answered = 0
   for (; isRendering; answered++) t.is((await server.get('/health')).status, 200)
   await rendered
-  // One is answered before the rendering begins, and one when it has ended.
+  // A blocked server answers at most two: one before the rendering, one after it.
   t.true(answered > 2, String(answered))
 })

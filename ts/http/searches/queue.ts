@@ -91,7 +91,7 @@ export class SearchQueue {
 
   async #enter(onDisconnect: OnDisconnect, { aborted }: DisconnectSignal): Promise<void> {
     try {
-      // The client that has disconnected already does not do so again.
+      // The client has disconnected, so `onDisconnect` would never be called.
       if (aborted) throw tooMany(this.#limits)
       if (this.#running < this.#limits.searchesRunningMax) this.#running += 1
       else await this.#waitForSlot(onDisconnect)

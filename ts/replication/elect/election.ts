@@ -74,8 +74,8 @@ export class Election {
     }
     // A leader that sends no heartbeats may be idle for any time.
     if (fence.heartbeats !== true) return false
-    // Another copy of this directory leads. Transactions of both would have the same numbers. Without changes, the fence
-    // may be of this server, which could not lead after it.
+    // A copy of this directory leads and has sent changes. Both would number their transactions alike. If it has sent
+    // none, the fence may come from a failed promotion of this server.
     if (fence.writer === this.#setup.identity && sentBy === fence.writer) return false
     if (this.#heartbeatReadAt !== null && now - this.#heartbeatReadAt < HEARTBEAT_MS) return false
     const heartbeat = await heartbeatOf(this.#setup, fence.seq, signal)

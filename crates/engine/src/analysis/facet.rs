@@ -26,11 +26,11 @@ fn without_nul(text: &str) -> Cow<'_, str> {
 }
 
 /// Normalises a value or a query for facet search: like a value, but without accents and with its white space. Each run
-/// of a script is normalised like a word, so that a beginning of a value has the normalised form of its own.
+/// of a script is normalised by itself, so that the beginning of a value is normalised as in the value.
 ///
 /// Source: search §14.
 pub fn normalize_facet_search(text: &str, locales: Locales<'_>) -> String {
-    // A query may end where a value goes on: the form of a sigma must not depend on it.
+    // A sigma has another form at the end of a word. A query may end within a word of the value.
     let text = facet_form(&without_nul(text)).replace('ς', "σ");
     let options = NormalizerOption { lossy: true, ..NormalizerOption::default() };
     let mut normalised = String::with_capacity(text.len());

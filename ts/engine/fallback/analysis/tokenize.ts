@@ -163,7 +163,7 @@ export class Tokenizer {
  * @param text in the form of facet values
  */
 export function foldedText(text: string, locales: readonly string[]): string {
-  // A query may end where a value goes on: the form of a sigma must not depend on it.
+  // A sigma has another form at the end of a word. A query may end within a word of the value.
   const form = text.replaceAll('ς', 'σ')
   let result = ''
   for (let start = 0; start < form.length; ) {
