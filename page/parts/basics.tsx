@@ -1,6 +1,6 @@
 /** Components that all sections use. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
 import type { Failure } from '../api/client.ts'
 import { fixOf } from './fixes.ts'
 import { count } from './text.ts'
@@ -133,13 +133,15 @@ export function Dialog(props: {
   const { title, close, children } = props
   const id = useId()
   const element = useRef<HTMLDialogElement>(null)
-  useEffect(() => {
+  // An effect after painting would lose keys that are pressed while a slow machine paints.
+  useLayoutEffect(() => {
     const before = document.activeElement
     element.current?.showModal()
     // The browser would focus the first button, which closes the dialog.
     element.current?.querySelector<HTMLElement>('input, textarea, select')?.focus()
     return () => {
-      if (before instanceof HTMLElement) before.focus()
+      // Nothing outside an open dialog takes the focus, so it must be removed first.
+      if (before instanceof HTMLElement) queueMicrotask(() => before.focus())
     }
   }, [])
   return (

@@ -1,5 +1,5 @@
 /** The panel about a document: why it is a hit at its position, or why it is not a hit. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { ask, indexPath } from '../api/client.ts'
 import type { Explanation } from '../api/explanation.ts'
 import type { Hit, RuleScore } from '../api/types.ts'
@@ -43,8 +43,8 @@ export function WhyPanel(props: {
   )
   const heading = useRef<HTMLHeadingElement>(null)
   const field = useRef<HTMLInputElement>(null)
-  // The panel takes the focus when it opens and restores it when it closes.
-  useEffect(() => {
+  // The panel takes the focus when it opens, before the next key, and restores it when it closes.
+  useLayoutEffect(() => {
     const before = document.activeElement
     ;(hit === null ? field : heading).current?.focus()
     return () => {

@@ -1,6 +1,6 @@
 /** A list to put in order, by dragging or with buttons. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 /** Items shown at first. Settings may have a thousand. */
 const SHOWN_MAX = 50
@@ -19,7 +19,7 @@ export function OrderedList(props: {
   const list = useRef<HTMLOListElement>(null)
   /** Button to focus after the list has changed: browsers drop the focus of a moved element. */
   const wanted = useRef<string | null>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (wanted.current === null) return
     const buttons = [...(list.current?.querySelectorAll('button') ?? [])]
     buttons.find(({ ariaLabel }) => ariaLabel === wanted.current)?.focus()

@@ -162,7 +162,7 @@ test('vectors are shown by embedder', async (t) => {
   t.is(await page.getByText('own: 1 vector').count(), 1)
 })
 
-test('a dialog focuses its first field, and Escape returns the focus', async (t) => {
+test('a dialog focuses its first field, and returns the focus however it is closed', async (t) => {
   const { page } = await visit(t, async () => undefined, { path: '/#/index' })
   await page.getByRole('button', { name: 'New index' }).click()
   const uid = page.getByLabel('Uid: letters')
@@ -172,6 +172,15 @@ test('a dialog focuses its first field, and Escape returns the focus', async (t)
   await uid.waitFor({ state: 'detached' })
   t.is(await page.evaluate('document.activeElement.textContent'), 'New index')
   await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Close' }).click()
+  await uid.waitFor({ state: 'detached' })
+  t.is(await page.evaluate('document.activeElement.textContent'), 'New index', 'closed by its button')
+  const opened = `(async () => {
+    document.activeElement.click()
+    await new Promise((resolve) => queueMicrotask(() => queueMicrotask(resolve)))
+    return document.activeElement.required
+  })()`
+  t.is(await page.evaluate(opened), true, 'the next key is typed into the field')
   await page.keyboard.type('boats')
   await page.keyboard.press('Enter')
   await page.getByText('0 documents').waitFor()
