@@ -198,6 +198,7 @@ test.serial('a damaged, truncated or foreign snapshot is ignored and reported by
     ])
   }
   engine.engine = await open(join(engine.directory, 'indexes'))
+  await engine.snapshot('things', join(engine.directory, 'copy of the last'))
   t.deepEqual(await engine.engine.verify('things'), [], 'rewritten')
 })
 
