@@ -4,6 +4,7 @@
  * 1. An unread answer occupies no slot of the search queue.
  * 2. All unread answers together have a memory limit. Beyond it, the oldest one loses its connection.
  * 3. A connection is closed when nothing is read for a while.
+ * 4. A stop sends answers to the end.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -37,7 +38,11 @@ class IdleReader {
   }
 
   /** Requests all documents. Resolves when the answer has begun to arrive. */
-  static async ask(t: ExecutionContext, server: TestServer): Promise<IdleReader> {
+  static async ask(
+    t: ExecutionContext,
+    server: TestServer,
+    connection: 'close' | 'keep-alive' = 'close',
+  ): Promise<IdleReader> {
     const body = JSON.stringify({ q: 'film', limit: DOCUMENTS })
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
     t.teardown(() => socket.destroy())
@@ -45,7 +50,7 @@ class IdleReader {
     const head = [
       `POST ${path} HTTP/1.1`,
       'host: x',
-      'connection: close',
+      `connection: ${connection}`,
       'content-type: application/json',
       `content-length: ${body.length}`,
     ]
@@ -80,6 +85,22 @@ test('beyond the limit of unread answers only the oldest loses its connection', 
   const whole = await Promise.all(readers.map((reader) => reader.readsAll()))
   t.deepEqual(whole, [false, false, true, true])
   t.true(await (await IdleReader.ask(t, server)).readsAll(), 'what was read counts no more')
+})
+
+test('a stop sends answers to the end and then closes their connections', async (t) => {
+  const server = await startServer(t)
+  await fill(t, server)
+  const readers = [await IdleReader.ask(t, server), await IdleReader.ask(t, server, 'keep-alive')]
+  const drained = server.drain()
+  // From then on the server refuses connections.
+  const isListening = () =>
+    fetch(`${server.url}/health`, { headers: { connection: 'close' } }).then(
+      (answer) => answer.ok,
+      () => false,
+    )
+  while (await isListening());
+  for (const reader of readers) t.true(await reader.readsAll())
+  await drained
 })
 
 test('an answer that is not read for a while loses its connection', async (t) => {

@@ -20,6 +20,7 @@ import { SearchQueue } from './searches/index.js'
 import type { Services } from './services.js'
 import { TracedSearchQueue, traceRequests } from './tracing.js'
 import {
+  closeAfterAnswers,
   InnerCalls,
   type OnError,
   refuseMalformed,
@@ -142,6 +143,7 @@ function bareServer(
   // fastify has no option for the first, and sets the second only on servers that it created.
   app.server.headersTimeout = HEAD_MS_MAX
   app.server.requestTimeout = REQUEST_MS_MAX
+  closeAfterAnswers(app.server)
   // With pipelined requests, an answer has no socket until the previous one was sent. `writeContinue` would then write
   // `100 Continue` between head and body of that answer. Clients send their bodies without it after a while.
   app.server.on('checkContinue', (request, response) => {

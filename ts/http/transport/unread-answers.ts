@@ -1,6 +1,10 @@
-import type { ServerResponse } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
+
+/** Milliseconds between two looks at connections that still send an answer during a stop. */
+const UNSENT_POLL_MS = 20
 
 /**
  * Bounds the memory of answers that clients have not read to the end.
@@ -46,6 +50,30 @@ export class UnreadAnswers {
 export function closeIfUnread(response: ServerResponse, idleMsMax: number): void {
   // Node.js restarts this timer whenever the system accepts a part of a long write.
   response.setTimeout(idleMsMax, () => response.req.socket.destroy())
+}
+
+/**
+ * Lets a stop send answers to the end. Node.js takes a connection for idle as soon as its answer is complete, and would
+ * close it although the client has read only a part. Such a connection is closed when the rest is sent.
+ */
+export function closeAfterAnswers(server: Server): void {
+  const sockets = new Set<Socket>()
+  const watch = (socket: Socket): void => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  }
+  // The second is the event of TLS, whose sockets hold the answers.
+  server.on('connection', watch)
+  server.on('secureConnection', watch)
+  const closeIdle = server.closeIdleConnections
+  server.closeIdleConnections = () => {
+    const sending = [...sockets].filter(({ writableLength }) => writableLength > 0)
+    for (const socket of sending) socket.destroy = () => socket
+    closeIdle.call(server)
+    // Without their own method, the sockets have that of the class again.
+    for (const socket of sending) Reflect.deleteProperty(socket, 'destroy')
+    if (sending.length > 0) setTimeout(() => server.closeIdleConnections(), UNSENT_POLL_MS).unref()
+  }
 }
 
 /**
