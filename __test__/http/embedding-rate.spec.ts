@@ -82,7 +82,7 @@ test('a search precedes waiting documents, and each provider has a separate rate
       { id: 2, t: 'second', _vectors: { mine: [1, 0] } },
     ]),
   )
-  while (waiting.length < 1) await new Promise((resolve) => setTimeout(resolve, 5))
+  while (waiting.length < 1 || asked.length < 1) await new Promise((resolve) => setTimeout(resolve, 5))
   const ofAnother = await search({ q: 'other', hybrid: { embedder: 'mine', semanticRatio: 1 } })
   t.is(ofAnother.status, 200)
   const found = search({ q: 'query', hybrid: { embedder: 'g', semanticRatio: 1 } })

@@ -23,9 +23,10 @@ for (const [colorScheme, width] of [
     await look('search')
     await page.getByRole('searchbox', { name: 'Query' }).fill('solaris')
     await page.getByText('2 hits').waitFor()
+    await page.getByRole('button', { name: 'More settings' }).click()
+    // On a narrow screen, the panel covers most of the page.
     await page.getByRole('button', { name: 'Why? Solaris' }).first().click()
     await page.getByText('Score, rule by rule').waitFor()
-    await page.getByRole('button', { name: 'More settings' }).click()
     await look('why')
     await page.getByRole('button', { name: 'Close' }).click()
     await page.getByRole('combobox', { name: 'Filter' }).fill('genres = ')
