@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
+import type { ExecutionContext } from 'ava'
 import { HandOver } from '../../ts/http/loops/hand-over.js'
 import { listening } from '../support/listening.js'
 import { otherThanWindows } from '../support/requirements.js'
@@ -11,18 +12,11 @@ import { temporaryDirectory } from '../tasks/test-queue.js'
 const test = testNeeding([otherThanWindows('one thread answers there')])
 
 test('a connection to the main thread that fails while nobody uses it ends nothing', async (t) => {
-  const path = join(await temporaryDirectory(t), 'main')
-  const main = createServer(
-    (request, response) => void request.resume().once('end', () => response.end('[]')),
+  const { handOver } = await servingMain(t)
+  const url = await listening(
+    t,
+    createServer((request, response) => handOver.pass(request, response)),
   )
-  await new Promise<void>((resolve) => main.listen(path, resolve))
-  const handOver = new HandOver(path)
-  t.teardown(() => {
-    handOver.close()
-    main.close()
-  })
-  const front = createServer((request, response) => handOver.pass(request, response))
-  const url = await listening(t, front)
   let failed = 0
   // Here the request has ended, and the agent does not watch the connection yet.
   const fail = (message: unknown): void => {
@@ -43,3 +37,36 @@ test('a connection to the main thread that fails while nobody uses it ends nothi
   }
   t.true(failed > 0)
 })
+
+test('a request on a connection that the main thread has just closed is sent again', async (t) => {
+  const { handOver, connections } = await servingMain(t)
+  const front = createServer((request, response) => {
+    // The end is not read before the request is written, so that the write fails.
+    for (const connection of connections) connection.destroy()
+    handOver.pass(request, response)
+  })
+  const url = await listening(t, front)
+  for (let calls = 1; calls <= 2; calls++) {
+    const answer = await fetch(url)
+    t.is(answer.status, 200)
+    t.deepEqual(await answer.json(), [])
+  }
+  t.is(connections.length, 2)
+})
+
+/** Starts a server in the place of the main thread, which answers `[]` and collects its connections. */
+async function servingMain(t: ExecutionContext): Promise<{ handOver: HandOver; connections: Socket[] }> {
+  const path = join(await temporaryDirectory(t), 'main')
+  const connections: Socket[] = []
+  const main = createServer(
+    (request, response) => void request.resume().once('end', () => response.end('[]')),
+  )
+  main.on('connection', (connection: Socket) => connections.push(connection))
+  await new Promise<void>((resolve) => main.listen(path, resolve))
+  const handOver = new HandOver(path)
+  t.teardown(() => {
+    handOver.close()
+    main.close()
+  })
+  return { handOver, connections }
+}

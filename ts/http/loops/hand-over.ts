@@ -22,6 +22,9 @@ const HOP_HEADERS: ReadonlySet<string> = new Set([
   'expect',
 ])
 
+/** What a write to a connection, or a read of it, fails with after the other end closed it. */
+const CLOSED_BY_PEER: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'EPIPE'])
+
 /** Passes requests to the main thread over its local socket, and streams the answers back. */
 export class HandOver {
   readonly #socketPath: string
@@ -60,7 +63,7 @@ export class HandOver {
       if (response.destroyed || response.writableEnded) return
       if (hasAnswer) response.destroy()
       // The main thread closed an idle connection at the moment at which it was used again.
-      else if (upstream.reusedSocket && error.code === 'ECONNRESET' && isRepeatable(request, body))
+      else if (upstream.reusedSocket && CLOSED_BY_PEER.has(error.code) && isRepeatable(request, body))
         this.pass(request, response, body)
       else refuse(response)
     })
