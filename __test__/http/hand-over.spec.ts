@@ -41,7 +41,7 @@ test('a connection to the main thread that fails while nobody uses it ends nothi
 test('a request on a connection that the main thread has just closed is sent again', async (t) => {
   const { handOver, connections } = await servingMain(t)
   const front = createServer((request, response) => {
-    // The end is not read before the request is written, so that the write fails.
+    // Node.js writes the request before it notices the closed connection, so the write fails.
     for (const connection of connections) connection.destroy()
     handOver.pass(request, response)
   })
@@ -54,7 +54,7 @@ test('a request on a connection that the main thread has just closed is sent aga
   t.is(connections.length, 2)
 })
 
-/** Starts a server in the place of the main thread, which answers `[]` and collects its connections. */
+/** Starts a server that stands for the main thread: it answers `[]`. `connections` holds all it accepted. */
 async function servingMain(t: ExecutionContext): Promise<{ handOver: HandOver; connections: Socket[] }> {
   const path = join(await temporaryDirectory(t), 'main')
   const connections: Socket[] = []

@@ -22,7 +22,7 @@ const HOP_HEADERS: ReadonlySet<string> = new Set([
   'expect',
 ])
 
-/** What a write to a connection, or a read of it, fails with after the other end closed it. */
+/** Error codes of a connection that the other end has closed. */
 const CLOSED_BY_PEER: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'EPIPE'])
 
 /** Passes requests to the main thread over its local socket, and streams the answers back. */
